@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Annotated
 
 from benchmarks.protocol.results import Results
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, default_cache, key_of
 from benchmarks.protocol.setup import BUILTIN, Setup, best_source
 from benchmarks.sections.page import summary_text, write_report
-from benchmarks.suite import Plan, Suite
+from benchmarks.suite import Suite, SuitePlan
 from reviser.checkpoints.home import save_checkpoint
 from reviser.checkpoints.library import DEFAULT, find_model, name_of, place_for
 from reviser.checkpoints.pulling import SOURCES, pull
@@ -84,7 +84,7 @@ def quick(model: str | None, out: Path | None, as_json: bool) -> None:
     _told(quick_plan(model), out, None, as_json)
 
 
-def _told(plan: Plan, out: Path | None, cache: Path | None, as_json: bool) -> Results:
+def _told(plan: SuitePlan, out: Path | None, cache: Path | None, as_json: bool) -> Results:
     folder, results = carry_out(plan, out, cache, quiet=as_json)
     if as_json:
         print(json.dumps({"folder": str(folder.path)} | results, ensure_ascii=False))
@@ -95,14 +95,14 @@ def _told(plan: Plan, out: Path | None, cache: Path | None, as_json: bool) -> Re
 
 
 def carry_out(
-    plan: Plan, out: Path | None = None, cache: Path | None = None, *, quiet: bool = False
+    plan: SuitePlan, out: Path | None = None, cache: Path | None = None, *, quiet: bool = False
 ) -> tuple[RunFolder, Results]:
     """Run a plan, or go on with it, and write its report; returns the folder and the results."""
-    bars = Bars(quiet=quiet)
+    bars = ProgressBars(quiet=quiet)
     unavailable = _keep_models(plan, bars)
     name = f"bench-{key_of(**plan.to_dict())[:8]}"
     folder = RunFolder.start(out or Path("runs") / name, plan.to_dict())
-    with Cache(cache or default_cache()) as opened:
+    with RunCache(cache or default_cache()) as opened:
         suite = Suite(plan, folder, opened, bars)
         suite.unavailable = unavailable
         results = suite.run()
@@ -110,7 +110,7 @@ def carry_out(
     return folder, results
 
 
-def _keep_models(plan: Plan, bars: Bars) -> dict[str, str]:
+def _keep_models(plan: SuitePlan, bars: ProgressBars) -> dict[str, str]:
     """Keep what has to be fetched by a known name among the user's models, as `models pull` does.
 
     Returns what cannot be fetched, and why.
@@ -128,7 +128,7 @@ def _keep_models(plan: Plan, bars: Bars) -> dict[str, str]:
     return unavailable
 
 
-def plan_of(options: BenchOptions, say: Callable[[str], None]) -> Plan:
+def plan_of(options: BenchOptions, say: Callable[[str], None]) -> SuitePlan:
     """The run that options ask for; an empty name leaves a measurement out."""
     setup = Setup(
         data=options.data or best_source(say),
@@ -143,7 +143,7 @@ def plan_of(options: BenchOptions, say: Callable[[str], None]) -> Plan:
         top_k=options.top_k,
         diffusion_steps=options.diffusion_steps,
     )
-    return Plan(
+    return SuitePlan(
         setup,
         options.models,
         evaluators=tuple(filter(None, options.evaluator)),
@@ -153,10 +153,10 @@ def plan_of(options: BenchOptions, say: Callable[[str], None]) -> Plan:
     )
 
 
-def quick_plan(model: str | None = None) -> Plan:
+def quick_plan(model: str | None = None) -> SuitePlan:
     """Minutes on two cores: one model, by default the default one, and SmolLM2 on built-in texts."""
     folder = find_model(model)
     setup = Setup(data=BUILTIN, prompts=QUICK_PROMPTS, seeds=(123,))
     name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT
     models = (f"{name}={folder}", *((BASE,) if name != BASE else ()))
-    return Plan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))
+    return SuitePlan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))

@@ -29,12 +29,12 @@ from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
 from benchmarks.measures.variety import variety
 from benchmarks.protocol.records import (
     Contestant,
+    Continuation,
     Editing,
-    Generation,
     Judgement,
     Progress,
-    Prompt,
     Scored,
+    TextPrompt,
     write_records,
 )
 from benchmarks.protocol.results import (
@@ -49,7 +49,7 @@ from benchmarks.protocol.results import (
     Results,
     Spread,
 )
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, generations_of, key_of, measured_each
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, generations_of, key_of, measured_each
 from benchmarks.protocol.setup import Setup, prompts_by_seed
 from benchmarks.report.provenance import surroundings
 from reviser import __version__
@@ -59,7 +59,7 @@ from reviser.core.trajectory import Trajectory, dump_trajectories
 from reviser.scoring.evaluators import DRAWS
 from reviser.scoring.judges import LIKELIHOOD, Judge, LikelihoodJudge, load_judge
 from reviser.scoring.loading import default_device, fingerprint
-from reviser.scoring.perplexity import Evaluator, Kind, Loss, Text, summarise
+from reviser.scoring.perplexity import Evaluator, Kind, Loss, PromptedText, summarise
 from reviser.session.replay import replay
 from reviser.viewer import render_page
 
@@ -75,7 +75,7 @@ _MEASURED = {"cpu": 32, "cuda": 1024}
 
 
 @dataclass(frozen=True)
-class Plan:
+class SuitePlan:
     """What a run measures, and by what.
 
     A model is a name or path, or NAME=SOURCE to call it otherwise in tables. Arenas are between the
@@ -102,18 +102,18 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRuns:
     """All that one contestant wrote, by seed, and its runs if it writes by actions."""
 
     name: str
     source: str
-    generations: dict[int, list[Generation]]
+    generations: dict[int, list[Continuation]]
     trajectories: list[Trajectory]
-    shape: flops.Shape | None
+    shape: flops.TransformerShape | None
     viewer: str | None
 
     @property
-    def all(self) -> list[Generation]:
+    def all(self) -> list[Continuation]:
         return [entry for part in self.generations.values() for entry in part]
 
 
@@ -127,7 +127,7 @@ class _KeptLoss(TypedDict):
 class KeptEvaluator:
     """An evaluator that measures no text twice, for whatever reason it is asked."""
 
-    def __init__(self, evaluator: Evaluator, fingerprint: str, cache: Cache) -> None:
+    def __init__(self, evaluator: Evaluator, fingerprint: str, cache: RunCache) -> None:
         self.name = evaluator.name
         self.kind: Kind = evaluator.kind
         self._evaluator = evaluator
@@ -136,7 +136,7 @@ class KeptEvaluator:
         self.fingerprint = fingerprint + drawn
         self._cache = cache
 
-    def losses(self, texts: Sequence[Text], progress: Progress = lambda done: None) -> list[Loss]:
+    def losses(self, texts: Sequence[PromptedText], progress: Progress = lambda done: None) -> list[Loss]:
         found = measured_each(
             texts,
             lambda text: key_of(kind="losses", evaluator=self.fingerprint, text=asdict(text)),
@@ -147,7 +147,7 @@ class KeptEvaluator:
         )
         return [Loss(tuple(entry["nats"]), entry["size"]) for entry in found]
 
-    def _measure(self, texts: Sequence[Text]) -> list[_KeptLoss]:
+    def _measure(self, texts: Sequence[PromptedText]) -> list[_KeptLoss]:
         return [
             {"nats": [round(value, 6) for value in loss.nats], "size": loss.size}
             for loss in self._evaluator.losses(texts)
@@ -159,7 +159,7 @@ class Suite:
 
     unavailable: Mapping[str, str] = MappingProxyType({})
 
-    def __init__(self, plan: Plan, folder: RunFolder, cache: Cache, bars: Bars) -> None:
+    def __init__(self, plan: SuitePlan, folder: RunFolder, cache: RunCache, bars: ProgressBars) -> None:
         self.plan = plan
         self.folder = folder
         self.cache = cache
@@ -199,7 +199,7 @@ class Suite:
         measured: Results = self.folder.read_json("results.json")
         return measured
 
-    def write(self) -> list[Written]:
+    def write(self) -> list[WrittenRuns]:
         """Let every contestant continue every prompt."""
         done = []
         for name, source in [(REAL, REAL), *self.plan.named_models()]:
@@ -227,7 +227,7 @@ class Suite:
         if reason := self.unavailable.get(source):
             raise ReviserError(reason)
 
-    def _written_by(self, contestant: Contestant, source: str) -> Written:
+    def _written_by(self, contestant: Contestant, source: str) -> WrittenRuns:
         total = sum(map(len, self.prompts.values()))
         with self.bars.task(f"{contestant.name}: writing", total) as progress:
             generations = {
@@ -248,8 +248,8 @@ class Suite:
                 partial(self._viewer, contestant, name, trajectories[:VIEWED]),
             )
             if not contestant.config.uses_canvas:
-                shape = flops.Shape.of(contestant.config)
-        return Written(contestant.name, source, generations, trajectories, shape, viewer)
+                shape = flops.TransformerShape.of(contestant.config)
+        return WrittenRuns(contestant.name, source, generations, trajectories, shape, viewer)
 
     def _viewer(self, contestant: Editing, name: str, shown: Sequence[Trajectory]) -> str:
         """A page on which the first runs can be watched; returns its place in the folder."""
@@ -257,7 +257,7 @@ class Suite:
         write_atomically(self.folder.file("trajectories", f"{name}.html"), page.encode())
         return f"trajectories/{name}.html"
 
-    def facts_of(self, written: Written) -> ContestantFacts:
+    def facts_of(self, written: WrittenRuns) -> ContestantFacts:
         """What can be said of a contestant's texts and runs without another model."""
         entries = written.all
         followed = walks(written.trajectories)
@@ -282,7 +282,7 @@ class Suite:
             ),
         }
 
-    def perplexities(self, written: Sequence[Written]) -> list[PerplexityRow]:
+    def perplexities(self, written: Sequence[WrittenRuns]) -> list[PerplexityRow]:
         """Each contestant's perplexity under each evaluator."""
         rows: list[PerplexityRow] = []
         for source in self.plan.evaluators:
@@ -290,13 +290,13 @@ class Suite:
             rows += found or []
         return rows
 
-    def _perplexities_under(self, source: str, written: Sequence[Written]) -> list[PerplexityRow]:
+    def _perplexities_under(self, source: str, written: Sequence[WrittenRuns]) -> list[PerplexityRow]:
         evaluator = self._evaluator(source)
         rows: list[PerplexityRow] = []
         scored: list[Scored] = []
         for entry in written:
             generations = entry.all
-            texts = [Text(self._by_id[one.prompt_id].text, one.continuation) for one in generations]
+            texts = [PromptedText(self._by_id[one.prompt_id].text, one.continuation) for one in generations]
             with self.bars.task(f"{entry.name}: evalPPL", len(texts)) as progress:
                 losses = evaluator.losses(texts, progress)
             scored += [
@@ -347,7 +347,7 @@ class Suite:
         self.bars.say(f"loading {source}, a judge")
         return load_judge(source, load=load_evaluator)
 
-    def arenas(self, written: Sequence[Written]) -> list[ArenaRow]:
+    def arenas(self, written: Sequence[WrittenRuns]) -> list[ArenaRow]:
         """The first model against each other one, and against how the texts really went on."""
         judgements: list[Judgement] = []
         for source in self.plan.judges:
@@ -359,7 +359,7 @@ class Suite:
             pairs.setdefault((entry.judge, entry.second), []).append(entry)
         return [cast(ArenaRow, asdict(score(entries))) for entries in pairs.values()]
 
-    def _judged_by(self, source: str, written: Sequence[Written]) -> list[Judgement]:
+    def _judged_by(self, source: str, written: Sequence[WrittenRuns]) -> list[Judgement]:
         judge = self._judge(source)
         (first,) = (entry for entry in written if entry.name == self.plan.named_models()[0][0])
         judgements: list[Judgement] = []
@@ -372,7 +372,7 @@ class Suite:
                 judgements += judge_matches(judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress)
         return judgements
 
-    def mauve(self, written: Sequence[Written]) -> list[MauveRow]:
+    def mauve(self, written: Sequence[WrittenRuns]) -> list[MauveRow]:
         """How near each contestant's texts are to the real ones as a distribution."""
         rows: list[MauveRow] = []
         for name in self.plan.features:
@@ -380,7 +380,7 @@ class Suite:
             rows += found or []
         return rows
 
-    def _mauve_with(self, features: str, written: Sequence[Written]) -> list[MauveRow]:
+    def _mauve_with(self, features: str, written: Sequence[WrittenRuns]) -> list[MauveRow]:
         # Without the prompts: they are the same on both sides and would flatter everybody.
         texts = {entry.name: [one.continuation for one in entry.all] for entry in written}
         references = texts.pop(REAL)
@@ -409,7 +409,7 @@ class Suite:
             return None
 
 
-def trajectory_of(contestant: Editing, prompt: Prompt, entry: Generation) -> Trajectory:
+def trajectory_of(contestant: Editing, prompt: TextPrompt, entry: Continuation) -> Trajectory:
     """A run of a contestant that writes by actions, as it can be replayed."""
     given = contestant.prompt_ids(prompt)
     return Trajectory(

@@ -234,7 +234,7 @@ async def chunks_of_stream(reader: asyncio.StreamReader) -> AsyncIterator[bytes]
             yield data
 
 
-class Output:
+class MessageOutput:
     """Where messages go. When nobody reads them any more, it says so once and drops the rest."""
 
     def __init__(self, file: BinaryIO, lost: Callable[[], object]) -> None:

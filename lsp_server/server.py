@@ -16,7 +16,7 @@ from pygls.lsp.server import LanguageServer
 
 from lsp_server.capabilities import Client
 from lsp_server.completion.completer import Completer
-from lsp_server.documents.document import Document, Documents, UnknownDocument
+from lsp_server.documents.document import Documents, EditorDocument, UnknownDocument
 from lsp_server.documents.sources import file_of
 from lsp_server.messages import STATUS, Status, make_converter
 from lsp_server.proofreading.checking import Checking
@@ -24,7 +24,7 @@ from lsp_server.proofreading.diagnostics import Diagnostics
 from lsp_server.protocol import ReviserProtocol, invalid
 from lsp_server.runs.editor import LspEditor
 from lsp_server.runs.live_runs import LiveRuns
-from lsp_server.settings import Settings, read_settings
+from lsp_server.settings import ServerSettings, read_settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.process import socket_path
 from lsp_server.worker.tasks import ModelKey
@@ -44,7 +44,7 @@ class ReviserServer(LanguageServer):
     def __init__(self) -> None:
         super().__init__("reviser", __version__, protocol_cls=ReviserProtocol, converter_factory=make_converter)
         self.documents = Documents()
-        self.settings = Settings()
+        self.settings = ServerSettings()
         self.client = Client()
         self.switches: dict[str, bool] = {}
         self.settings_known = asyncio.Event()
@@ -89,7 +89,7 @@ class ReviserServer(LanguageServer):
         root = file_of(self.workspace.root_uri) if self.workspace.root_uri else None
         return [folder for folder in [*folders, root] if folder is not None]
 
-    def document(self, uri: str | None) -> Document:
+    def document(self, uri: str | None) -> EditorDocument:
         """An open document, or the error that the protocol has for one that is not."""
         if uri is None:
             raise invalid('say which document is meant: there is no "uri"')
@@ -98,14 +98,14 @@ class ReviserServer(LanguageServer):
         except UnknownDocument:
             raise invalid(f'the document "{uri}" is not open') from None
 
-    def allows(self, document: Document) -> bool:
+    def allows(self, document: EditorDocument) -> bool:
         """Whether the model may work in a document: its own switch, else the settings."""
         if not self.settings.enabled:
             return False
         allowed = self.settings.allows(document.uri, document.language)
         return self.switches.get(document.uri, allowed)
 
-    def switch(self, document: Document, enabled: bool) -> None:
+    def switch(self, document: EditorDocument, enabled: bool) -> None:
         """Turn the model on or off for one document."""
         self.switches[document.uri] = enabled
         self.rest_if_off()
@@ -175,7 +175,7 @@ class ReviserServer(LanguageServer):
         if self.worker.connected or self.reader.connected:
             self._closing = asyncio.ensure_future(self._close_engines())
 
-    def status(self, document: Document | None = None) -> Status:
+    def status(self, document: EditorDocument | None = None) -> Status:
         run = self.runs.current
         enabled = self.allows(document) if document else self.settings.enabled
         if not self.settings.enabled:

@@ -72,7 +72,7 @@ class DiagnosticsSettings:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """Everything that can be set; the names an editor uses are these in camelCase."""
 
     enabled: bool = True
@@ -197,13 +197,13 @@ _TOP: dict[str, Check] = {
 }
 
 
-def read_settings(data: Any) -> tuple[Settings, list[str]]:
+def read_settings(data: Any) -> tuple[ServerSettings, list[str]]:
     """The settings in what an editor sent, and a sentence for each thing in it that is no setting."""
     problems: list[str] = []
     if data is None:
-        return Settings(), problems
+        return ServerSettings(), problems
     if not isinstance(data, dict):
-        return Settings(), ["the settings of Reviser are not an object"]
+        return ServerSettings(), ["the settings of Reviser are not an object"]
     rest = dict(data)
     completion = _read(rest.pop("completion", None), _COMPLETION, "completion.", problems)
     live = _read(rest.pop("live", None), _LIVE, "live.", problems)
@@ -217,7 +217,7 @@ def read_settings(data: Any) -> tuple[Settings, list[str]]:
     values = _read(rest, _TOP, "", problems)
     return (
         replace(
-            Settings(),
+            ServerSettings(),
             completion=replace(CompletionSettings(), **completion),
             live=replace(LiveSettings(), **live),
             revise=replace(ReviseSettings(), **revise),

@@ -16,7 +16,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from lsp_server.connection import FramingError, Output, chunks_of_file, chunks_of_stream, converse
+from lsp_server.connection import FramingError, MessageOutput, chunks_of_file, chunks_of_stream, converse
 from lsp_server.handlers import commands, features
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
@@ -141,7 +141,7 @@ def serve_stdio(server: ReviserServer, parent: int) -> int:
     threading.Thread(target=_end_with_parent, args=(server, parent), daemon=True).start()
 
     async def talk(lost: Lost) -> None:
-        server.protocol.set_writer(Output(stdout, lost))
+        server.protocol.set_writer(MessageOutput(stdout, lost))
         await converse(server, chunks_of_file(sys.stdin.fileno()))
 
     return _run(server, talk)

@@ -128,6 +128,25 @@ def test_folders_are_small_and_say_what_they_are_for(root: str) -> None:
             assert ast.get_docstring(ast.parse(package.read_text("utf-8"))), f"{package}: no sentence"
 
 
+def classes(body: list[ast.stmt]) -> Iterator[str]:
+    """The names of classes, wherever they are made; those inside of a class are its own."""
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            yield statement.name
+        else:
+            for part in ("body", "orelse", "handlers", "finalbody"):
+                yield from classes(getattr(statement, part, []))
+
+
+def test_no_two_classes_share_a_name() -> None:
+    """Whoever looks for a class by its name finds one."""
+    places: dict[str, list[str]] = {}
+    for module, file in FILES.items():
+        for name in classes(ast.parse(file.read_text("utf-8")).body):
+            places.setdefault(name, []).append(module)
+    assert not {name: modules for name, modules in places.items() if len(modules) > 1}
+
+
 def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for node in nodes(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

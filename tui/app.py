@@ -31,9 +31,9 @@ from tui.player.run_files import RunFiles
 from tui.player.ticker import Ticker
 from tui.prompts import Prompts
 from tui.proofreading.proofreading import Proofreading
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 from tui.runs.writer import Loader, Writer, load_model
-from tui.settings import Settings, journal_folder
+from tui.settings import TuiSettings, journal_folder
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.signals import leave_on_signals
@@ -59,7 +59,7 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
     def __init__(
         self,
         files: Sequence[Path] = (),
-        settings: Settings | None = None,
+        settings: TuiSettings | None = None,
         *,
         play: Path | None = None,
         load: Loader | None = None,
@@ -68,7 +68,7 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
     ) -> None:
         # Without colour means without: by itself Textual would send shades of grey.
         super().__init__(driver_class(), ansi_color=True if "NO_COLOR" in os.environ else None)
-        self.settings = settings or Settings()
+        self.settings = settings or TuiSettings()
         _check_keys(self.settings)
         # Read by tests in place of the time.
         self.clock: Callable[[], float] = time.monotonic
@@ -105,7 +105,7 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
         return self.sheets.current
 
     @property
-    def run_now(self) -> Run | None:
+    def run_now(self) -> DraftRun | None:
         """Its run, if that is open."""
         return self.sheet.open_run
 
@@ -255,7 +255,7 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
         self.push_screen(Help(INTRODUCTION, help_groups(self.settings.keys)))
 
 
-def _check_keys(settings: Settings) -> None:
+def _check_keys(settings: TuiSettings) -> None:
     known = {command.id for command in COMMANDS}
     for cls in (Editor, FindBar):
         known |= {each.id for each in cls.BINDINGS if isinstance(each, Binding) and each.id}
@@ -269,7 +269,7 @@ def run_editor(
     """Run the editor in this terminal until the user leaves it."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         raise ReviserError("the editor needs a terminal")
-    settings = Settings.load()
+    settings = TuiSettings.load()
     if model is not None:
         settings = replace(settings, model=model)
     app = EditorApp(files, settings, play=play, encoding=encoding)

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.app import App
 
 from tui.document.disk import Stamp, typed_path
-from tui.widgets.dialogs import Choice, Prompt, Question
+from tui.widgets.dialogs import ChoiceDialog, PromptDialog, QuestionDialog
 
 Answers = Sequence[tuple[str, str]]
 
@@ -36,18 +36,18 @@ class Prompts:
 
     async def ask(self, question: str, answers: Answers) -> str | None:
         """The name of the answer that was given; None if there was none."""
-        return await self._app.push_screen_wait(Question(question, answers))
+        return await self._app.push_screen_wait(QuestionDialog(question, answers))
 
     async def ask_line(self, question: str) -> str | None:
-        return await self._app.push_screen_wait(Prompt(question))
+        return await self._app.push_screen_wait(PromptDialog(question))
 
     async def ask_path(self, question: str, value: str = "") -> Path | None:
-        answer = await self._app.push_screen_wait(Prompt(question, value, path=True))
+        answer = await self._app.push_screen_wait(PromptDialog(question, value, path=True))
         return typed_path(answer) if answer and answer.strip() else None
 
     async def choose(self, title: str, lines: Sequence[str]) -> int | None:
         """The number of the line that was chosen."""
-        return await self._app.push_screen_wait(Choice(title, lines))
+        return await self._app.push_screen_wait(ChoiceDialog(title, lines))
 
     async def may_replace(self, path: Path) -> bool:
         """Whether there is nothing at `path`, or it may go."""

@@ -15,7 +15,7 @@ THEMES = ("dark", "light")
 
 
 @dataclass(frozen=True)
-class Settings:
+class TuiSettings:
     """What `tui.toml` can say. A `speed` is in actions a second; 0 is as fast as the model goes."""
 
     theme: str = "dark"
@@ -39,7 +39,7 @@ class Settings:
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path | None = None) -> Settings:
+    def load(cls, path: Path | None = None) -> TuiSettings:
         """The settings in the file at `path`; without a file, the usual ones."""
         path = settings_path() if path is None else path
         if not path.exists():

@@ -5,24 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviser.core.edits import Edit
-from reviser.editor.lists import Source
+from reviser.editor.lists import TextSource
 from tui.document.disk import OpenFile
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 from tui.document.held import OpenMark
 from tui.document.journal import Journal
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 
 
 class Sheet:
     """One tab of the editor."""
 
-    def __init__(self, draft: Draft, folder: Path, file: OpenFile | None = None, name: str = "untitled") -> None:
+    def __init__(self, draft: EditedText, folder: Path, file: OpenFile | None = None, name: str = "untitled") -> None:
         """A sheet whose journal, and whose mark for other editors, are in `folder`."""
         self.draft = draft
         self.file = file
-        self.run: Run | None = None
+        self.run: DraftRun | None = None
         self.mistakes = Mistakes(draft)
         # The offset at the top of the view and the column at its left.
         self.top = 0
@@ -55,9 +55,9 @@ class Sheet:
         return None if self.file is None else self.file.path
 
     @property
-    def source(self) -> Source:
+    def source(self) -> TextSource:
         """Where the text comes from, as lists of words and places want to know."""
-        return Source(self.title, self.path)
+        return TextSource(self.title, self.path)
 
     @property
     def modified(self) -> bool:
@@ -67,7 +67,7 @@ class Sheet:
         return self.draft.modified and not only_watched
 
     @property
-    def open_run(self) -> Run | None:
+    def open_run(self) -> DraftRun | None:
         return self.run if self.run is not None and self.run.open else None
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tui.document.disk import OpenFile
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 from tui.sheet import Sheet
 
 
@@ -42,14 +42,14 @@ class Sheets:
     def opened(self, path: Path, encoding: str | None = None) -> Sheet:
         """A sheet for a file, not among the others yet."""
         file, text = OpenFile.open(path, encoding)
-        return Sheet(Draft(text), self._journals, file)
+        return Sheet(EditedText(text), self._journals, file)
 
-    def blank(self, name: str | None = None, draft: Draft | None = None) -> Sheet:
+    def blank(self, name: str | None = None, draft: EditedText | None = None) -> Sheet:
         """A sheet without a file, not among the others yet."""
         if name is None:
             self._untitled += 1
             name = "untitled" if self._untitled == 1 else f"untitled {self._untitled}"
-        return Sheet(draft or Draft(), self._journals, name=name)
+        return Sheet(draft or EditedText(), self._journals, name=name)
 
     def at(self, path: Path) -> Sheet | None:
         """The sheet of the file at `path`, if it is open."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import reviser.decoding
-from benchmarks.protocol.records import Generation, Progress, Prompt
+from benchmarks.protocol.records import Continuation, Progress, TextPrompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint
@@ -25,7 +25,7 @@ from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.ending import Ending
 from reviser.decoding.rules.repetition import Unrepeated, UnrepeatedPhrases
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.strategies import Beginning, Checked, plain
+from reviser.decoding.strategies import Beginning, CheckedStrategy, plain
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine
 
@@ -56,7 +56,7 @@ class DecodingOptions:
 USUAL = DecodingOptions()
 
 
-def stream_of(prompt: Prompt, seed: int) -> int:
+def stream_of(prompt: TextPrompt, seed: int) -> int:
     """The name of the random stream for a prompt under a seed."""
     digest = hashlib.sha256(f"{seed}\0{prompt.id}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
@@ -113,22 +113,24 @@ class OwnModel(ABC):
             self.fingerprint = key_of(basis=self.fingerprint, rules=code_digest(), checked=decoding.checked)
 
     @abstractmethod
-    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         """As `Contestant` says."""
 
-    def prompt_ids(self, prompt: Prompt) -> list[int]:
+    def prompt_ids(self, prompt: TextPrompt) -> list[int]:
         if self.tokenizer.name == "gpt2":
             return list(prompt.tokens)
         return self.tokenizer.encode(prompt.text)
 
-    def generation(self, prompt: Prompt, seed_: int, ids: Sequence[int], ending: str, seconds: float) -> Generation:
+    def generation(
+        self, prompt: TextPrompt, seed_: int, ids: Sequence[int], ending: str, seconds: float
+    ) -> Continuation:
         """What the ids that the model chose after a prompt have written."""
         given = self.prompt_ids(prompt)
         canvas, _ = seed(self.vocabulary, given)
         for id in ids:
             canvas.apply(canvas.action(id))
         text = decode(self.tokenizer, canvas.tokens)
-        return Generation(
+        return Continuation(
             prompt.id,
             self.name,
             seed_,
@@ -151,7 +153,7 @@ class BatchedReviser(OwnModel):
         )
         self._model = checkpoint.model.eval()
 
-    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         size = self.decoding.rows or _GROUP[self._model.cos.device.type]
         for start in range(0, len(prompts), size):
             part = prompts[start : start + size]
@@ -187,7 +189,7 @@ class NativeReviser(OwnModel):
         self._policy = engine.policy
         self._reading: Reading | None = None
 
-    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         for prompt in prompts:
             began = time.perf_counter()
             run = self._run(prompt, seed)
@@ -196,7 +198,7 @@ class NativeReviser(OwnModel):
             yield self.generation(prompt, seed, ids, str(run.ending), seconds)
             progress(1)
 
-    def _run(self, prompt: Prompt, seed_: int) -> Rollout:
+    def _run(self, prompt: TextPrompt, seed_: int) -> Rollout:
         policy = self._policy
         canvas, history = seed(self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length)
         sampler = Sampler(
@@ -215,7 +217,7 @@ class NativeReviser(OwnModel):
         if not (self.decoding.checked and self.moves and can_read(policy)):
             return plain(begun, sampler)
         self._reading = self._reading or left_to_right(policy)
-        return Checked(self._reading, self.tokenizer)(begun, sampler)
+        return CheckedStrategy(self._reading, self.tokenizer)(begun, sampler)
 
 
 def engine_of(name: str, checkpoint: Checkpoint) -> Engine:

@@ -19,7 +19,7 @@ from benchmarks.everyday.fetching import CRITIC, confirm, default_file, fetch
 from benchmarks.everyday.joins import QUANTILE, Reader, prose, real_strangeness, threshold_of
 from benchmarks.everyday.page import markdown, page, tables
 from benchmarks.everyday.prompts import KINDS, Opening, openings
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, default_cache, key_of
 from benchmarks.protocol.setup import BUILTIN, Setup, texts_of
 from benchmarks.report.provenance import surroundings
 from reviser.cli.options import Argument, Option, Words
@@ -66,7 +66,7 @@ class EverydayOptions:
 def run(arguments: EverydayOptions) -> None:
     """Measure as the options say."""
     command = shlex.join(["reviser", "bench", "everyday", *arguments.words])
-    with Cache(arguments.cache or default_cache()) as cache:
+    with RunCache(arguments.cache or default_cache()) as cache:
         _contest(arguments, command, cache)
 
 
@@ -78,7 +78,7 @@ def load_reader(source: str) -> Reader:
     return Reader.of_checkpoint(short_name(source), fingerprint(source), checkpoint)
 
 
-def _load_critic(arguments: EverydayOptions, bars: Bars) -> Critic:
+def _load_critic(arguments: EverydayOptions, bars: ProgressBars) -> Critic:
     path = arguments.critic or default_file()
     if arguments.critic is None and not path.is_file():
         confirm(agreed=arguments.yes)
@@ -88,7 +88,7 @@ def _load_critic(arguments: EverydayOptions, bars: Bars) -> Critic:
     return Critic.load(path)
 
 
-def load_threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> float:
+def load_threshold(reader: Reader, source: str, cache: RunCache, bars: ProgressBars) -> float:
     texts = list(islice(prose(texts_of(source, Setup())), _REAL_TEXTS))
     key = key_of(kind="everyday threshold", reader=reader.fingerprint, texts=texts, quantile=QUANTILE)
     kept = cache.get(key)
@@ -99,14 +99,14 @@ def load_threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> flo
     return float(kept)
 
 
-def _contest(arguments: EverydayOptions, command: str, cache: Cache) -> None:
+def _contest(arguments: EverydayOptions, command: str, cache: RunCache) -> None:
     if not arguments.contestants:
         raise ReviserError("name at least one model: see --help")
     chosen = openings(arguments.kinds.split(",") if arguments.kinds else KINDS, arguments.each)
     if not chosen:
         raise ReviserError("--each must be at least 1")
     setup = _setup(arguments)
-    bars = Bars()
+    bars = ProgressBars()
     decoding = DecodingOptions(move_temperature=arguments.move_temperature, rules=True)
     contestants = [
         load_contestant(source, setup, name=name, decoding=decoding)

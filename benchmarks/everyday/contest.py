@@ -16,10 +16,10 @@ from typing import Any
 from benchmarks.everyday.critic import Critic, Preference
 from benchmarks.everyday.joins import QUANTILE, Join, JudgedJoin, Reader, joins_of, judged
 from benchmarks.everyday.prompts import Opening, as_prompts
-from benchmarks.measures.arena import Interval, wilson
+from benchmarks.measures.arena import ShareInterval, wilson
 from benchmarks.measures.variety import distinct, ends_in_loop
-from benchmarks.protocol.records import Contestant, Editing, Generation
-from benchmarks.protocol.runs import Bars, Cache, generations_of, key_of, measured_each
+from benchmarks.protocol.records import Contestant, Continuation, Editing
+from benchmarks.protocol.runs import ProgressBars, RunCache, generations_of, key_of, measured_each
 from benchmarks.protocol.setup import Setup
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
@@ -29,7 +29,7 @@ SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Run:
+class ContestRun:
     """One continuation with all that was found in it."""
 
     opening: str
@@ -55,7 +55,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Figures:
+class ContestFigures:
     """One contestant over all openings and seeds.
 
     `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote; both are
@@ -75,13 +75,13 @@ class Figures:
     steps_back: float | None
     joins: int
     broken_joins: int
-    broken_runs: Interval | None
+    broken_runs: ShareInterval | None
     broken_by_chance: float | None
     takes_back: float | None
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CriticVerdict:
     """What the critic said of two continuations of one opening."""
 
     opening: str
@@ -101,18 +101,18 @@ class Standing:
     wins: int
     ties: int
     losses: int
-    win_rate: Interval
-    agreement: Interval
-    by_kind: dict[str, Interval]
+    win_rate: ShareInterval
+    agreement: ShareInterval
+    by_kind: dict[str, ShareInterval]
 
 
 @dataclass
 class Outcome:
     """All of a run of the benchmark."""
 
-    runs: list[Run]
-    figures: list[Figures]
-    verdicts: list[Verdict] = field(default_factory=list)
+    runs: list[ContestRun]
+    figures: list[ContestFigures]
+    verdicts: list[CriticVerdict] = field(default_factory=list)
     standings: list[Standing] = field(default_factory=list)
 
 
@@ -122,15 +122,15 @@ def written(
     setup: Setup,
     reader: Reader,
     threshold: float,
-    cache: Cache,
-    bars: Bars,
+    cache: RunCache,
+    bars: ProgressBars,
 ) -> Outcome:
     """What the contestants write after the openings, each with its joins judged by the reader."""
     prompts = as_prompts(openings)
     known = {opening.id: opening for opening in openings}
-    runs: list[Run] = []
+    runs: list[ContestRun] = []
     for contestant in contestants:
-        made: list[Generation] = []
+        made: list[Continuation] = []
         with bars.task(f"{contestant.name} writes", len(prompts) * len(setup.seeds)) as progress:
             for seed in setup.seeds:
                 made += generations_of(contestant, prompts, seed, setup, cache, progress)
@@ -154,7 +154,7 @@ class _RunMeasurer:
     reader: Reader
     threshold: float
 
-    def key(self, entry: Generation) -> str:
+    def key(self, entry: Continuation) -> str:
         contestant = self.contestant
         return key_of(
             kind="everyday run with deletions",
@@ -165,10 +165,10 @@ class _RunMeasurer:
             generation=asdict(replace(entry, contestant="", seconds=0.0)),
         )
 
-    def look(self, part: Sequence[Generation]) -> list[Any]:
+    def look(self, part: Sequence[Continuation]) -> list[Any]:
         return [asdict(self._run(entry)) for entry in part]
 
-    def _run(self, entry: Generation) -> Run:
+    def _run(self, entry: Continuation) -> ContestRun:
         opening, contestant = self.openings[entry.prompt_id], self.contestant
         reading = self.reader.read(opening.text + entry.continuation)
         joins: list[Join] = []
@@ -180,7 +180,7 @@ class _RunMeasurer:
             deletes = entry.actions.count(contestant.vocabulary.delete_id)
         tokens = Gpt2Tokenizer().encode(entry.continuation)
         costs = reading.costs(len(opening.text))
-        return Run(
+        return ContestRun(
             opening=opening.id,
             kind=opening.kind,
             contestant=contestant.name,
@@ -200,10 +200,10 @@ class _RunMeasurer:
         )
 
 
-def _run_of(data: Any) -> Run:
+def _run_of(data: Any) -> ContestRun:
     """A run as the cache keeps it: one JSON object."""
     joins = tuple(JudgedJoin(**join) for join in data["joins"])
-    return Run(**data | {"joins": joins})
+    return ContestRun(**data | {"joins": joins})
 
 
 def _moves(vocabulary: Vocabulary, ids: Sequence[int]) -> tuple[int, int]:
@@ -212,12 +212,12 @@ def _moves(vocabulary: Vocabulary, ids: Sequence[int]) -> tuple[int, int]:
     return sum(id in vocabulary.move_ids for id in acting), len(acting)
 
 
-def figures_of(name: str, runs: Sequence[Run]) -> Figures:
+def figures_of(name: str, runs: Sequence[ContestRun]) -> ContestFigures:
     """A contestant's figures over its runs."""
     acts = any(run.actions for run in runs)
     joins = [join for run in runs for join in run.joins]
     read = sum(run.read_tokens for run in runs)
-    return Figures(
+    return ContestFigures(
         contestant=name,
         runs=len(runs),
         tokens=fmean(run.tokens for run in runs),
@@ -256,7 +256,7 @@ def _cut(text: str, words: int) -> str:
     return text[:at]
 
 
-def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: Cache, bars: Bars) -> None:
+def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: RunCache, bars: ProgressBars) -> None:
     """Let the critic compare the first contestant with each of the others, and sum up."""
     texts = {opening.id: opening.text for opening in openings}
     names = [figures.contestant for figures in outcome.figures]
@@ -274,21 +274,21 @@ def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: 
                 chunk=critic.together,
             )
         outcome.verdicts += [
-            Verdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))
+            CriticVerdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))
             for (one, _), value in zip(pairs, found, strict=True)
         ]
     outcome.standings = standings_of(outcome.verdicts)
 
 
-def standings_of(verdicts: Sequence[Verdict]) -> list[Standing]:
+def standings_of(verdicts: Sequence[CriticVerdict]) -> list[Standing]:
     """How the first of each pair stands against the second, over all and by kind."""
-    pairs: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    pairs: dict[tuple[str, str], list[CriticVerdict]] = defaultdict(list)
     for verdict in verdicts:
         pairs[verdict.first, verdict.second].append(verdict)
     return [_standing(*pair, given) for pair, given in pairs.items()]
 
 
-def _standing(first: str, second: str, verdicts: Sequence[Verdict]) -> Standing:
+def _standing(first: str, second: str, verdicts: Sequence[CriticVerdict]) -> Standing:
     kinds: dict[str, list[float]] = defaultdict(list)
     for verdict in verdicts:
         kinds[verdict.kind].append(verdict.preference.points)

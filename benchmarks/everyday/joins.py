@@ -56,20 +56,20 @@ class Join:
 
 
 @dataclass
-class _Placed:
+class _PlacedToken:
     """A token on the canvas: when it was written, in which stretch of writing, and between what."""
 
     token: int
     birth: int
     stretch: int
     between: bool
-    cut_from: _Placed | None = None
+    cut_from: _PlacedToken | None = None
 
 
 def joins_of(vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int], ids: Sequence[int]) -> list[Join]:
     """The joins in the text that a run of actions wrote after a prompt, from left to right."""
     canvas, _ = seed(vocabulary, prompt)
-    placed = [_Placed(token, -1, -1, between=False) for token in prompt]
+    placed = [_PlacedToken(token, -1, -1, between=False) for token in prompt]
     stretch = 0
     for step, id in enumerate(ids):
         action = canvas.action(id)
@@ -78,7 +78,7 @@ def joins_of(vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int]
         for splice in canvas.apply(action):
             start, end = splice.start, splice.start + len(splice.removed)
             between = end < len(placed)
-            fresh = [_Placed(token, step, stretch, between) for token in splice.inserted]
+            fresh = [_PlacedToken(token, step, stretch, between) for token in splice.inserted]
             placed[start:end] = fresh
             if splice.removed and not fresh and 0 < start < len(placed):
                 placed[start].cut_from = placed[start - 1]
@@ -91,7 +91,7 @@ def joins_of(vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int]
     return found
 
 
-def _kind(left: _Placed, right: _Placed) -> JoinKind | None:
+def _kind(left: _PlacedToken, right: _PlacedToken) -> JoinKind | None:
     if right.birth < left.birth:
         return "after"
     if right.cut_from is left:
@@ -102,7 +102,7 @@ def _kind(left: _Placed, right: _Placed) -> JoinKind | None:
 
 
 @dataclass(frozen=True)
-class Reading:
+class JoinReading:
     """A text as a model reads it: its tokens, where each begins in characters, and the nats it cost.
 
     The first token follows nothing and costs none.
@@ -156,12 +156,12 @@ class Reader:
 
         return cls(name, weights, encode, lambda ids: model(ids)[..., :size], model.cos.device)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> JoinReading:
         ids, starts = self._encode(text)
         (nats,) = self._nats([ids])
-        return Reading(tuple(ids), tuple(starts), tuple(nats))
+        return JoinReading(tuple(ids), tuple(starts), tuple(nats))
 
-    def strangeness(self, reading: Reading, tokens: Sequence[int]) -> list[float | None]:
+    def strangeness(self, reading: JoinReading, tokens: Sequence[int]) -> list[float | None]:
         """At each of these tokens: how much more it and the next ones cost here than at a line's beginning.
 
         None where too little is before it to say so.
@@ -210,7 +210,7 @@ class JudgedJoin:
     broken: bool
 
 
-def judged(reader: Reader, reading: Reading, joins: Sequence[Join], threshold: float) -> list[JudgedJoin]:
+def judged(reader: Reader, reading: JoinReading, joins: Sequence[Join], threshold: float) -> list[JudgedJoin]:
     """Which of a text's joins are broken; one with too little text before it is taken for whole."""
     strange = reader.strangeness(reading, [reading.token_at(join.at) for join in joins])
     return [

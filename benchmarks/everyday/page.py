@@ -7,9 +7,9 @@ from html import escape
 from importlib import resources
 from string import Template
 
-from benchmarks.everyday.contest import Outcome, Run, Verdict
+from benchmarks.everyday.contest import ContestRun, CriticVerdict, Outcome
 from benchmarks.everyday.prompts import Opening
-from benchmarks.measures.arena import Interval
+from benchmarks.measures.arena import ShareInterval
 from benchmarks.report.tables import Table
 
 TITLE = "Everyday prompts"
@@ -34,7 +34,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
-def _interval(value: Interval | None) -> str:
+def _interval(value: ShareInterval | None) -> str:
     if value is None:
         return "–"
     return f"{100 * value.share:.1f} % ({100 * value.low:.1f} to {100 * value.high:.1f})"
@@ -125,7 +125,7 @@ def markdown(outcome: Outcome, facts: Mapping[str, str]) -> str:
     return f"# {TITLE}\n\n{head}\n{NOTES}\n\n{parts}".rstrip("\n") + "\n"
 
 
-def marked(run: Run, given: int) -> str:
+def marked(run: ContestRun, given: int) -> str:
     """A continuation as HTML, with a mark at each join; `given` characters of opening come before it."""
     pieces, at = [], 0
     for join in run.joins:
@@ -171,13 +171,13 @@ def _opening_html(opening: Opening, outcome: Outcome) -> str:
     )
 
 
-def _run_html(run: Run, given: int) -> str:
+def _run_html(run: ContestRun, given: int) -> str:
     kind = "run broken" if run.broken else "run"
     facts = f"{run.contestant}, seed {run.seed}, {run.ending}, {run.moves} moves, {len(run.joins)} joins"
     return f'<p class="facts">{escape(facts)}</p><div class="{kind}">{marked(run, given)}</div>\n'
 
 
-def _said(verdict: Verdict) -> str:
+def _said(verdict: CriticVerdict) -> str:
     preferred = {1.0: verdict.first, 0.0: verdict.second}.get(verdict.preference.points)
     said = f"prefers {preferred}" if preferred else "sees a tie"
     return f"seed {verdict.seed}, {verdict.first} or {verdict.second}: the critic {said}"

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from benchmarks.protocol.records import Generation, Judgement, Order, Prompt, Verdict
-from benchmarks.protocol.runs import Cache, key_of
+from benchmarks.protocol.records import Continuation, Judgement, Order, TextPrompt, Verdict
+from benchmarks.protocol.runs import RunCache, key_of
 from reviser.scoring.judges import Answer, Case, Judge
 
 
@@ -21,9 +21,9 @@ from reviser.scoring.judges import Answer, Case, Judge
 class Match:
     """What two contestants wrote after the same prompt under the same seed."""
 
-    prompt: Prompt
-    first: Generation
-    second: Generation
+    prompt: TextPrompt
+    first: Continuation
+    second: Continuation
 
     def shown(self, order: Order) -> Case:
         a, b = self.first.continuation, self.second.continuation
@@ -36,7 +36,9 @@ class Match:
         return "swapped" if hashlib.sha256(names.encode()).digest()[0] & 1 else "kept"
 
 
-def matches(prompts: Sequence[Prompt], first: Sequence[Generation], second: Sequence[Generation]) -> list[Match]:
+def matches(
+    prompts: Sequence[TextPrompt], first: Sequence[Continuation], second: Sequence[Continuation]
+) -> list[Match]:
     """All prompts and seeds for which both contestants have written something."""
     known = {prompt.id: prompt for prompt in prompts}
     others = {(generation.prompt_id, generation.seed): generation for generation in second}
@@ -50,7 +52,7 @@ def matches(prompts: Sequence[Prompt], first: Sequence[Generation], second: Sequ
 def judge_matches(
     judge: Judge,
     met: Sequence[Match],
-    cache: Cache | None = None,
+    cache: RunCache | None = None,
     *,
     both_ways: bool = False,
     batch: int = 32,
@@ -79,7 +81,7 @@ def judge_matches(
         progress(len(part))
 
 
-def _answers(judge: Judge, cases: Sequence[Case], cache: Cache | None) -> list[Answer]:
+def _answers(judge: Judge, cases: Sequence[Case], cache: RunCache | None) -> list[Answer]:
     keys = [key_of(judge=judge.fingerprint, prompt=case.prompt, a=case.a, b=case.b) for case in cases]
     found: dict[str, Answer] = {}
     for key in keys:
@@ -101,7 +103,7 @@ def verdict_of(answer: Answer, order: Order) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Interval:
+class ShareInterval:
     """A share and where it lies with 95 % confidence."""
 
     share: float
@@ -109,20 +111,20 @@ class Interval:
     high: float
 
 
-def wilson(successes: float, trials: float, z: float = 1.959964) -> Interval:
+def wilson(successes: float, trials: float, z: float = 1.959964) -> ShareInterval:
     """The Wilson score interval of a share; ties may count as half a success."""
     if not trials:
-        return Interval(float("nan"), 0.0, 1.0)
+        return ShareInterval(float("nan"), 0.0, 1.0)
     share = successes / trials
     centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     spread = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     half = spread / (1 + z * z / trials)
     # Rounding must not put the share itself outside.
-    return Interval(share, min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half)))
+    return ShareInterval(share, min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half)))
 
 
 @dataclass(frozen=True)
-class Score:
+class ArenaScore:
     """How two contestants came out before one judge.
 
     An example counts once, however often the judge was asked about it: a win for `first` is 1, a tie
@@ -141,15 +143,15 @@ class Score:
     ties: int
     asked: int
     invalid: int
-    win_rate: Interval
-    shown_first: Interval
-    agreement: Interval | None
+    win_rate: ShareInterval
+    shown_first: ShareInterval
+    agreement: ShareInterval | None
 
 
 _POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
-def score(judgements: Sequence[Judgement]) -> Score:
+def score(judgements: Sequence[Judgement]) -> ArenaScore:
     """Sum up one judge's verdicts on one pair of contestants."""
     pairs = {(entry.first, entry.second, entry.judge) for entry in judgements}
     if len(pairs) != 1:
@@ -163,7 +165,7 @@ def score(judgements: Sequence[Judgement]) -> Score:
     twice = [points for points in by_example.values() if len(points) == 2]
     decided = [entry for entry in judgements if entry.verdict in ("first", "second")]
     early = sum((entry.verdict == "first") == (entry.order == "kept") for entry in decided)
-    return Score(
+    return ArenaScore(
         first=first,
         second=second,
         judge=judge,

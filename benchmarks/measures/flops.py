@@ -32,7 +32,7 @@ FERTILITIES = 50
 
 
 @dataclass(frozen=True)
-class Shape:
+class TransformerShape:
     """What the cost of a Transformer depends on; `kv_width` is narrower where query heads share keys."""
 
     layers: int
@@ -43,7 +43,7 @@ class Shape:
     gated: bool
 
     @classmethod
-    def of(cls, config: ModelConfig) -> Shape:
+    def of(cls, config: ModelConfig) -> TransformerShape:
         if config.uses_canvas:
             raise ReviserError("the formulas cover models that see their history alone, not the canvas")
         kv_width = config.kv_heads * config.head_dim
@@ -86,11 +86,11 @@ class Shape:
         return self.layers * (n * (projections + mlp) + 2 * pairs * d)
 
 
-REFERENCE = Shape(12, 768, 4 * 768, 50_000, 768, gated=False)
-QWEN_32B = Shape(64, 5120, 27648, 152064, 1024, gated=True)
-QWEN_7B = Shape(28, 3584, 18944, 152064, 512, gated=True)
-LLAMA3_8B = Shape(32, 4096, 14336, 128256, 1024, gated=True)
-LLADA_8B = Shape(32, 4096, 12288, 126464, 4096, gated=True)
+REFERENCE = TransformerShape(12, 768, 4 * 768, 50_000, 768, gated=False)
+QWEN_32B = TransformerShape(64, 5120, 27648, 152064, 1024, gated=True)
+QWEN_7B = TransformerShape(28, 3584, 18944, 152064, 512, gated=True)
+LLAMA3_8B = TransformerShape(32, 4096, 14336, 128256, 1024, gated=True)
+LLADA_8B = TransformerShape(32, 4096, 12288, 126464, 4096, gated=True)
 
 
 @dataclass(frozen=True)
@@ -136,51 +136,51 @@ class Term:
         return {"name": self.name, "value": self.value, "unit": self.unit}
 
 
-def reviser(shape: Shape, n: float, move_fraction: float) -> float:
+def reviser(shape: TransformerShape, n: float, move_fraction: float) -> float:
     """n tokens by a Reviser of whose actions so many are moves."""
     return shape.autoregressive(n / (1 - move_fraction))
 
 
-def diffusion(shape: Shape, n: float, steps: int) -> float:
+def diffusion(shape: TransformerShape, n: float, steps: int) -> float:
     """SEDD, MDLM, D3PM: every step a full pass with scores at every position."""
     return steps * (shape.full(n) + shape.vocab(n))
 
 
-def diffusion_lm(shape: Shape, n: float, steps: int, clamped: float) -> float:
+def diffusion_lm(shape: TransformerShape, n: float, steps: int, clamped: float) -> float:
     """Continuous diffusion: rounded at the end, and at a share of the other steps."""
     return steps * shape.full(n) + (1 + clamped * (steps - 1)) * shape.vocab(n)
 
 
-def sdlm(shape: Shape, n: int, block: int, committed: int) -> float:
+def sdlm(shape: TransformerShape, n: int, block: int, committed: int) -> float:
     """Blocks proposed on a cache, of each of which `committed` tokens are kept on average."""
     passes = ceil(n / committed)
     return sum(shape.block(block, s * committed) + shape.vocab(block) for s in range(passes))
 
 
-def unmasking(shape: Shape, n: float, steps: int) -> float:
+def unmasking(shape: TransformerShape, n: float, steps: int) -> float:
     """Dream, LLaDA: full passes, with scores only where a linear schedule leaves masks."""
     return steps * shape.full(n) + (steps + 1) / 2 * shape.vocab(n)
 
 
-def unmasking_in_blocks(shape: Shape, n: int, block: int, steps: int) -> float:
+def unmasking_in_blocks(shape: TransformerShape, n: int, block: int, steps: int) -> float:
     """LLaDA from left to right in blocks: each sees all before it and is unmasked in so many steps."""
     ends = (min((j + 1) * block, n) for j in range(ceil(n / block)))
     return sum(steps * shape.full(end) + (steps + 1) / 2 * shape.vocab(block) for end in ends)
 
 
-def levenshtein_round(shape: Shape, n: float, depth: float) -> float:
+def levenshtein_round(shape: TransformerShape, n: float, depth: float) -> float:
     """One LevT round: delete, count placeholders (both through a share of the layers), fill."""
     before, filled = 0.8 * n, 0.4 * n
     heads = before * shape.width * 2 + (before + 1) * 2 * shape.width * (LARGEST_INSERTION + 1)
     return 2 * depth * shape.full(before) + shape.full(n) + heads + shape.vocab(filled)
 
 
-def insertion(shape: Shape, lengths: Iterable[int]) -> float:
+def insertion(shape: TransformerShape, lengths: Iterable[int]) -> float:
     """InsT: for each length of the growing text, a full pass and scores at every gap."""
     return sum(shape.full(length) + shape.vocab(length + 1) for length in lengths)
 
 
-def one_shot(shape: Shape, n: float) -> float:
+def one_shot(shape: TransformerShape, n: float) -> float:
     """NAT: an encoder pass, fertilities, one decoder pass with cross-attention, scores."""
     fertility = n * shape.width * FERTILITIES
     return shape.full(n) + fertility + shape.full(n) + shape.cross(n, n) + shape.vocab(n)
@@ -191,7 +191,7 @@ def masks_left(n: int, rounds: int) -> list[int]:
     return [n * (rounds - t) // rounds for t in range(rounds)]
 
 
-def mask_predict(shape: Shape, n: int, rounds: int) -> float:
+def mask_predict(shape: TransformerShape, n: int, rounds: int) -> float:
     """CMLM: an encoder pass, then rounds of a decoder pass with scores where masks are left."""
     decoder = shape.full(n) + shape.cross(n, n)
     return shape.full(n) + rounds * decoder + shape.vocab(sum(masks_left(n, rounds)))
@@ -251,8 +251,8 @@ def figures() -> list[Figure]:
     ]
 
 
-def _ungated(shape: Shape) -> Shape:
-    return Shape(shape.layers, shape.width, shape.ff, shape.vocabulary, shape.width, gated=False)
+def _ungated(shape: TransformerShape) -> TransformerShape:
+    return TransformerShape(shape.layers, shape.width, shape.ff, shape.vocabulary, shape.width, gated=False)
 
 
 def _reviser_figure(move_fraction: float, baseline: float) -> Figure:
@@ -307,7 +307,7 @@ def terms() -> list[Term]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCost:
     """What measured runs cost, as a multiple of writing the same tokens autoregressively.
 
     `predicted` is the paper's formula at the measured move fraction and mean length. `counted` adds up
@@ -324,7 +324,7 @@ class Measured:
     with_prompt: float
 
 
-def measure(shape: Shape, walks: Sequence[Walk]) -> Measured:
+def measure(shape: TransformerShape, walks: Sequence[Walk]) -> MeasuredCost:
     """Predicted against counted, for runs of a model of this shape."""
     written = [walk for walk in walks if walk.tokens]
     if not written:
@@ -335,7 +335,7 @@ def measure(shape: Shape, walks: Sequence[Walk]) -> Measured:
     # A Reviser also reads its start marker.
     mine = sum(shape.continuation(walk.seeded + 1, walk.actions) for walk in written)
     theirs = sum(shape.continuation(walk.seeded, walk.tokens) for walk in written)
-    return Measured(
+    return MeasuredCost(
         runs=len(written),
         tokens=tokens,
         actions=actions,
@@ -347,14 +347,14 @@ def measure(shape: Shape, walks: Sequence[Walk]) -> Measured:
     )
 
 
-def find_shape(name: str | None) -> Shape:
+def find_shape(name: str | None) -> TransformerShape:
     """The shape of a preset or of a kept model; without a name, the paper's reference model."""
     if name is None:
         return REFERENCE
     from reviser.checkpoints import find_model, inspect
     from reviser.model.config import preset, preset_names
 
-    return Shape.of(preset(name) if name in preset_names() else inspect(find_model(name)).config)
+    return TransformerShape.of(preset(name) if name in preset_names() else inspect(find_model(name)).config)
 
 
 def paper_report(*, as_json: bool, with_terms: bool) -> str:
@@ -446,11 +446,11 @@ def measured_report(model: str | None, file: Path, *, as_json: bool) -> str:
     )
 
 
-def _as_dicts(measured: dict[str, Measured]) -> dict[str, object]:
+def _as_dicts(measured: dict[str, MeasuredCost]) -> dict[str, object]:
     return {name: asdict(entry) for name, entry in measured.items()}
 
 
-def measured_table(measured: dict[str, Measured]) -> Table:
+def measured_table(measured: dict[str, MeasuredCost]) -> Table:
     columns = ("runs of", "runs", "tokens", "actions", "moves", "predicted", "counted", "with the prompt")
     return Table(
         columns,

@@ -33,7 +33,7 @@ _RESAMPLINGS = 1000
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextReading:
     """Nats of the measured tokens of each text, as a model reads them."""
 
     nats: tuple[float, ...]
@@ -56,7 +56,7 @@ class Ratio:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def ratio_of(model: Reading, base: Reading) -> Ratio:
+def ratio_of(model: TextReading, base: TextReading) -> Ratio:
     """How many times the base's perplexity a model has on the same texts."""
     if model.tokens != base.tokens:
         raise ReviserError("both models must have read the same tokens")
@@ -69,7 +69,7 @@ def ratio_of(model: Reading, base: Reading) -> Ratio:
 
 
 @torch.inference_mode()
-def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, insertions: bool) -> Reading:
+def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, insertions: bool) -> TextReading:
     """Let a model read texts from left to right; `insertions`: as if it could do nothing else than insert."""
     vocabulary = checkpoint.vocabulary
     acts = bool(vocabulary.kinds - {"insert"})
@@ -84,7 +84,7 @@ def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, 
         scores = model(ids[None])[0, :-1, :size].float().log_softmax(-1)
         nats = -scores.gather(1, ids[1:, None])[:, 0]
         totals.append(float(nats[len(start) + given - 1 :].sum()))
-    return Reading(tuple(totals), tuple(len(text) - given for text in texts))
+    return TextReading(tuple(totals), tuple(len(text) - given for text in texts))
 
 
 def tokens_of(source: str, checkpoint: Checkpoint, *, texts: int, given: int, longest: int) -> list[list[int]]:

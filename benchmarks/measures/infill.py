@@ -22,7 +22,7 @@ from reviser.cli.options import Argument, Option
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.decoding.sampler import Sampler
 from reviser.scoring.evaluators import load_evaluator
-from reviser.scoring.perplexity import Evaluator, Text
+from reviser.scoring.perplexity import Evaluator, PromptedText
 from reviser.session.engine import Engine, load_engine
 
 PREFIX_TOKENS, GAP_TOKENS, SUFFIX_TOKENS = 64, 40, 60
@@ -31,7 +31,7 @@ MAX_ACTIONS = 96
 
 
 @dataclass(frozen=True)
-class Passage:
+class GapPassage:
     """A text with a gap in it; the first of what stands behind it is `scored`."""
 
     before: str
@@ -53,22 +53,22 @@ class Report:
     beaten: float
 
 
-def passages_of(texts: Iterator[str], tokenizer: Tokenizer, count: int) -> list[Passage]:
+def passages_of(texts: Iterator[str], tokenizer: Tokenizer, count: int) -> list[GapPassage]:
     """A passage from the beginning of each text that is long enough."""
     cuts = (0, PREFIX_TOKENS, GAP_TOKENS, SCORED_TOKENS, SUFFIX_TOKENS - SCORED_TOKENS)
 
-    def cut(text: str) -> Passage | None:
+    def cut(text: str) -> GapPassage | None:
         ids = tokenizer.encode(text)
         if len(ids) < sum(cuts):
             return None
         ends = [sum(cuts[:number]) for number in range(1, len(cuts) + 1)]
         parts = (decode(tokenizer, ids[start:end]) for start, end in pairwise(ends))
-        return Passage(*parts)
+        return GapPassage(*parts)
 
     return list(islice(filter(None, map(cut, texts)), count))
 
 
-def fill(engine: Engine, passage: Passage, sampler: Sampler, tries: int) -> tuple[str, bool]:
+def fill(engine: Engine, passage: GapPassage, sampler: Sampler, tries: int) -> tuple[str, bool]:
     """What a model puts into a gap, and whether the filling has an end."""
     before, behind = passage.before, passage.scored + passage.behind
     run = engine.session(before + behind).infill(len(before), sampler=sampler, max_actions=MAX_ACTIONS, tries=tries)
@@ -77,9 +77,9 @@ def fill(engine: Engine, passage: Passage, sampler: Sampler, tries: int) -> tupl
     return run.text[len(before) : len(run.text) - len(behind)], str(run.rollout.ending) == "stop"
 
 
-def costs(evaluator: Evaluator, passages: Sequence[Passage], gaps: Sequence[str]) -> list[float]:
+def costs(evaluator: Evaluator, passages: Sequence[GapPassage], gaps: Sequence[str]) -> list[float]:
     """The mean loss of the first tokens behind each gap, in nats."""
-    texts = [Text(passage.before + gap, passage.scored) for passage, gap in zip(passages, gaps, strict=True)]
+    texts = [PromptedText(passage.before + gap, passage.scored) for passage, gap in zip(passages, gaps, strict=True)]
     return [loss.total / max(len(loss.nats), 1) for loss in evaluator.losses(texts)]
 
 
@@ -97,7 +97,7 @@ def report(name: str, losses: Sequence[float], real: Sequence[float], sizes: Seq
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfillOptions:
+class GapOptions:
     """Which models fill which gaps."""
 
     models: Annotated[tuple[str, ...], Argument("as for reviser infill --model")] = ("default",)
@@ -109,7 +109,7 @@ class InfillOptions:
     temperature: Annotated[float, Option("sampling temperature", least=0)] = 0.7
 
 
-def run(chosen: InfillOptions) -> None:
+def run(chosen: GapOptions) -> None:
     """Fill the gaps, and print the figures of each way as a line of JSON."""
     engines = [load_engine(model) for model in chosen.models]
     tokenizer = engines[0].tokenizer

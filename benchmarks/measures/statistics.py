@@ -220,7 +220,7 @@ def _estimate(statistic: Statistic, walks: Sequence[Walk], weights: NDArray[np.f
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """The statistics of some runs, by their keys; None where there is nothing to count."""
 
     trajectories: int
@@ -239,7 +239,7 @@ class Summary:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Summary:
+    def from_dict(cls, data: Mapping[str, Any]) -> RunSummary:
         """From what `to_dict` gave and a file kept."""
         found = {
             key: None if edges is None or data[key] is None else Estimate(data[key], *edges)
@@ -248,9 +248,9 @@ class Summary:
         return cls(data["trajectories"], found)
 
 
-def summary(walks: Sequence[Walk]) -> Summary:
+def summary(walks: Sequence[Walk]) -> RunSummary:
     """The statistics of runs."""
-    return Summary(len(walks), estimates(walks))
+    return RunSummary(len(walks), estimates(walks))
 
 
 def by_model(walks: Sequence[Walk]) -> dict[str, list[Walk]]:
@@ -261,7 +261,7 @@ def by_model(walks: Sequence[Walk]) -> dict[str, list[Walk]]:
     return groups
 
 
-def table(summaries: Mapping[str, Summary]) -> Table:
+def table(summaries: Mapping[str, RunSummary]) -> Table:
     """The paper's table, with a column for each summary of measured runs."""
     rows = []
     for label, part in groupby(STATISTICS, key=lambda statistic: statistic.label):
@@ -277,7 +277,7 @@ def _shown(statistic: Statistic, value: float) -> str:
     return f"{value:.1%}" if share else f"{value:.2f}"
 
 
-def _found(statistics: Sequence[Statistic], entry: Summary) -> str:
+def _found(statistics: Sequence[Statistic], entry: RunSummary) -> str:
     """One value with its interval, or several without: there is no room for more."""
     found = [entry.estimates[statistic.key] for statistic in statistics]
     known = [one for one in found if one is not None]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from reviser.core.edits import Edit
 from reviser.next_edits.prompt import RecentEdit, recent_edit
-from training.edits.sessions.session import Session
+from training.edits.sessions.session import EditSession
 
 
 @dataclass(frozen=True)
-class Case:
+class NextEditCase:
     """The text after the first edits of a session.
 
     `taken` are the places of these edits, `shown` is how they look to a model, `to_come` are the author's later
@@ -26,7 +26,7 @@ class Case:
     repeated: int
 
 
-def case_of(session: Session, count: int) -> Case:
+def case_of(session: EditSession, count: int) -> NextEditCase:
     """The case in which the first `count` edits of a session were made, from top to bottom."""
     text, shift = session.text, 0
     taken: list[tuple[int, int]] = []
@@ -41,10 +41,10 @@ def case_of(session: Session, count: int) -> Case:
     made = {(edit.old, edit.new) for edit in session.edits[:count]}
     to_come = tuple(Edit(edit.start + shift, edit.old, edit.new).core for edit in later)
     repeated = sum((edit.old, edit.new) in made for edit in later)
-    return Case(text, tuple(taken), tuple(shown), to_come, repeated)
+    return NextEditCase(text, tuple(taken), tuple(shown), to_come, repeated)
 
 
-def right_edits(case: Case, change: Edit) -> int:
+def right_edits(case: NextEditCase, change: Edit) -> int:
     """How many of the author's edits a change makes, whole and nothing else; 0 if it is wrong."""
     change = change.core
     near = [edit for edit in case.to_come if edit.start <= change.end and edit.end >= change.start]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from benchmarks.next_edits.cases import Case, case_of, right_edits
+from benchmarks.next_edits.cases import NextEditCase, case_of, right_edits
 from benchmarks.next_edits.reading import Proposal, ProposalReader
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
@@ -25,8 +25,8 @@ from reviser.core.files import write_atomically
 from reviser.next_edits.prompt import LONGEST_EDIT
 from reviser.next_edits.repeats import repeats
 from reviser.session.engine import load_engine
-from training.data.randomness import Random
-from training.edits.sessions.session import Session, read_sessions
+from training.data.randomness import KeyedRandom
+from training.edits.sessions.session import EditSession, read_sessions
 
 _SHOWN = (1, 2, 3)
 _COLUMNS = ("shown edits", "way", "confidence", "proposals", "right", "precision", "of all edits to come")
@@ -45,7 +45,7 @@ class NextEditOptions:
 
 
 @dataclass(frozen=True)
-class Score:
+class ProposalScore:
     """Proposals that were shown, those that were right, and the author's edits that these made."""
 
     shown: int
@@ -71,24 +71,24 @@ def run(options: NextEditOptions) -> None:
     print(table)
 
 
-def chosen_sessions(path: Path, most: int, seed: int) -> list[Session]:
+def chosen_sessions(path: Path, most: int, seed: int) -> list[EditSession]:
     """Sessions of a file, one of each document, whose edits are short enough to be shown."""
-    unique: dict[str, Session] = {}
+    unique: dict[str, EditSession] = {}
     for session in read_sessions(path):
         if all(max(len(edit.old), len(edit.new)) < LONGEST_EDIT for edit in session.edits):
             unique.setdefault(session.path or session.text[:80], session)
     chosen = list(unique.values())
-    random = Random(seed)
+    random = KeyedRandom(seed)
     while len(chosen) > most:
         chosen.pop(random.below(len(chosen)))
     return chosen
 
 
-def _rows(reader: ProposalReader, cases: Sequence[Case]) -> list[tuple[str, ...]]:
+def _rows(reader: ProposalReader, cases: Sequence[NextEditCase]) -> list[tuple[str, ...]]:
     to_come = sum(len(case.to_come) for case in cases)
     every = [[Proposal(change, 1.0) for change in repeats(case.text, case.shown, case.taken)] for case in cases]
     rows = [_row("find and replace", "", score(cases, every, 0.0), to_come)]
-    ways: dict[str, Callable[[Sequence[Case]], list[list[Proposal]]]] = {
+    ways: dict[str, Callable[[Sequence[NextEditCase]], list[list[Proposal]]]] = {
         "repeats, judged": reader.judged,
         "own proposals": reader.proposed,
     }
@@ -98,7 +98,7 @@ def _rows(reader: ProposalReader, cases: Sequence[Case]) -> list[tuple[str, ...]
     return rows
 
 
-def score(cases: Sequence[Case], proposals: Sequence[Sequence[Proposal]], least: float) -> Score:
+def score(cases: Sequence[NextEditCase], proposals: Sequence[Sequence[Proposal]], least: float) -> ProposalScore:
     """How many proposals of at least such a confidence there are, and how many are right."""
     rights = [
         right_edits(case, one.change)
@@ -106,10 +106,10 @@ def score(cases: Sequence[Case], proposals: Sequence[Sequence[Proposal]], least:
         for one in some
         if one.confidence >= least
     ]
-    return Score(len(rights), sum(right > 0 for right in rights), sum(rights))
+    return ProposalScore(len(rights), sum(right > 0 for right in rights), sum(rights))
 
 
-def _row(name: str, least: str, found: Score, to_come: int) -> tuple[str, ...]:
+def _row(name: str, least: str, found: ProposalScore, to_come: int) -> tuple[str, ...]:
     precision = f"{found.right / found.shown:.1%}" if found.shown else ""
     share = f"{found.found / to_come:.1%}" if to_come else ""
     return name, least, str(found.shown), str(found.right), precision, share

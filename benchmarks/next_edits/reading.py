@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.next_edits.cases import Case
+from benchmarks.next_edits.cases import NextEditCase
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.model.scoring import ReadingDecoder
@@ -53,7 +53,7 @@ class ProposalReader:
         self._tokenizer = engine.tokenizer
         self._rules = OvertypingRules(self._vocabulary)
 
-    def judged(self, cases: Sequence[Case]) -> list[list[Proposal]]:
+    def judged(self, cases: Sequence[NextEditCase]) -> list[list[Proposal]]:
         """The repeats in each case; a confidence is the chance of the change among the change and the draft as it
         stands."""
         questions = [question for number, case in enumerate(cases) for question in self._questions(number, case)]
@@ -65,7 +65,7 @@ class ProposalReader:
             found[question.case].append(Proposal(question.change, confidence))
         return found
 
-    def _questions(self, number: int, case: Case) -> list[_Question]:
+    def _questions(self, number: int, case: NextEditCase) -> list[_Question]:
         shown = shown_ids(self._vocabulary, self._tokenizer, case.shown)
         places = repeats(case.text, case.shown, case.taken)
         questions = []
@@ -93,7 +93,7 @@ class ProposalReader:
             found += [math.fsum(outlook.expected for outlook in row) for row in outlooks]
         return found
 
-    def proposed(self, cases: Sequence[Case]) -> list[list[Proposal]]:
+    def proposed(self, cases: Sequence[NextEditCase]) -> list[list[Proposal]]:
         """What the model changes by itself in each case, outside of the edits that were made."""
         readings: list[tuple[int, int, list[int], OvertypingReader]] = []
         for number, case in enumerate(cases):

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.correctors import NAMES, check_name
-from benchmarks.proofreading.measure import FINISHED, Result, measured, measured_kinds
+from benchmarks.proofreading.measure import FINISHED, CorrectorResult, measured, measured_kinds
 from benchmarks.proofreading.mistakes import MistakeSet, read_mistakes
 from benchmarks.proofreading.page import markdown, page, summary
 from benchmarks.proofreading.sets import ProofSet
@@ -124,7 +124,7 @@ def _write_lines(path: Path, lines: Sequence[str]) -> None:
     write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
 
 
-def _tell(results: Sequence[Result], arguments: ProofreadingOptions, command: str) -> None:
+def _tell(results: Sequence[CorrectorResult], arguments: ProofreadingOptions, command: str) -> None:
     facts = {"Command": command, **surroundings()}
     as_json = json.dumps(
         {"provenance": facts, "results": [_figures(result) for result in results]}, ensure_ascii=False, indent=1
@@ -144,6 +144,6 @@ def _tell(results: Sequence[Result], arguments: ProofreadingOptions, command: st
         print(f"page: {arguments.out / 'proofreading.html'}", file=sys.stderr)
 
 
-def _figures(result: Result) -> dict[str, object]:
+def _figures(result: CorrectorResult) -> dict[str, object]:
     """The JSON object of a result: no sentence of any set."""
     return {key: value for key, value in asdict(result).items() if key != "examples"}

@@ -46,7 +46,7 @@ class Unchanged:
         return list(texts)
 
 
-class Reviser:
+class ReviserCorrector:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
     def __init__(
@@ -170,7 +170,7 @@ class FromFile:
 
 
 _NAMES: dict[str, Callable[[], Corrector]] = {
-    "reviser": lambda: Reviser("reviser", None),
+    "reviser": lambda: ReviserCorrector("reviser", None),
     "unchanged": Unchanged,
     "harper": Harper,
     "typos": Typos,
@@ -185,13 +185,13 @@ _AT = re.compile(r"reviser@(0(?:\.\d+)?|1(?:\.0+)?)")
 def _program(given: str) -> Corrector:
     """A program, started once for all sets."""
     if at := _AT.fullmatch(given):
-        return Reviser(given, None, float(at[1]))
+        return ReviserCorrector(given, None, float(at[1]))
     match = _OTHER.fullmatch(given)
     if match is None:
         return _NAMES[given]()
     if match[1] == "calibration":
-        return Reviser(shown_name(given), None, calibration=Path(match[3]))
-    return Reviser(shown_name(given), match[3])
+        return ReviserCorrector(shown_name(given), None, calibration=Path(match[3]))
+    return ReviserCorrector(shown_name(given), match[3])
 
 
 def check_name(given: str) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from benchmarks.proofreading.scores import FScore, f_score
-from benchmarks.proofreading.sets import Edit
+from benchmarks.proofreading.sets import AnnotatedEdit
 from benchmarks.proofreading.tokens import Tokens
 from reviser.core.errors import ReviserError
 
@@ -34,7 +34,7 @@ def check_installed() -> None:
 
 
 def errant_f(
-    sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[Edit]]]
+    sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[AnnotatedEdit]]]
 ) -> FScore:
     """F0.5 with precision and recall over all sentences."""
     return f_score(
@@ -55,7 +55,9 @@ def made_edits(source: Tokens, output: Tokens) -> list[Made]:
     return [(edit.o_start, edit.o_end, edit.c_str) for edit in edits if edit.type not in ("noop", "UNK")]
 
 
-def counts(source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]) -> list[tuple[int, int, int]]:
+def counts(
+    source: Tokens, output: Tokens, annotations: Sequence[Sequence[AnnotatedEdit]]
+) -> list[tuple[int, int, int]]:
     """For each annotator: edits that are right, edits made, edits wanted."""
     made = made_edits(source, output)
     found = []

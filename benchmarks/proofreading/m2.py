@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.proofreading.scores import FScore, f_score
-from benchmarks.proofreading.sets import Edit
+from benchmarks.proofreading.sets import AnnotatedEdit
 from benchmarks.proofreading.tokens import Tokens
 
 UNCHANGED_WORDS = 2
@@ -21,14 +21,18 @@ Place = tuple[int, int]
 Steps = dict[Place, list[tuple[Place, bool]]]
 
 
-def m2(sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[Edit]]]) -> FScore:
+def m2(
+    sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[AnnotatedEdit]]]
+) -> FScore:
     """F0.5 with precision and recall over all sentences."""
     return f_score(
         [counts(source, output, several) for source, output, several in zip(sources, outputs, annotations, strict=True)]
     )
 
 
-def counts(source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]) -> list[tuple[int, int, int]]:
+def counts(
+    source: Tokens, output: Tokens, annotations: Sequence[Sequence[AnnotatedEdit]]
+) -> list[tuple[int, int, int]]:
     """For each annotator: edits that are right, edits made, edits wanted."""
     if source == output:
         return [(0, 0, len(edits)) for edits in annotations]
@@ -114,7 +118,7 @@ def _arcs_from(start: Place, steps: Steps) -> list[tuple[Place, int, bool]]:
 
 
 def _best_edits(
-    source: Tokens, output: Tokens, arcs: dict[Place, list[tuple[Place, int, bool]]], edits: Sequence[Edit]
+    source: Tokens, output: Tokens, arcs: dict[Place, list[tuple[Place, int, bool]]], edits: Sequence[AnnotatedEdit]
 ) -> list[Made]:
     wanted = {(edit.start, edit.end, option) for edit in edits for option in edit.corrections}
     spans = {(edit.start, edit.end) for edit in edits}
@@ -142,7 +146,7 @@ def _best_edits(
     return found[::-1]
 
 
-def _matches(made: Sequence[Made], edits: Sequence[Edit]) -> int:
+def _matches(made: Sequence[Made], edits: Sequence[AnnotatedEdit]) -> int:
     """How many edits are an annotator's; each of those counts once."""
     left = list(edits)
     for start, end, text in made:

@@ -12,7 +12,7 @@ from benchmarks.proofreading.errant_score import ErrantMissing, errant_f
 from benchmarks.proofreading.examples import Example, Verdict, examples
 from benchmarks.proofreading.gleu import gleu
 from benchmarks.proofreading.m2 import m2
-from benchmarks.proofreading.mistakes import ByKind, MistakeSet, Passage, by_kind
+from benchmarks.proofreading.mistakes import ByKind, MistakenPassage, MistakeSet, by_kind
 from benchmarks.proofreading.scores import FScore, Interval, interval, resampled
 from benchmarks.proofreading.sets import ProofSet
 from benchmarks.proofreading.tokens import Tokens, retokenise
@@ -22,7 +22,7 @@ FINISHED = "refs"  # bea-dev-refs: the finished sentences of bea-dev
 
 
 @dataclass(frozen=True)
-class Result:
+class CorrectorResult:
     """What a corrector reached on a set, by the set's score; or why there is nothing."""
 
     set: str
@@ -61,7 +61,7 @@ def score(set: ProofSet, made: Sequence[str]) -> Interval | FScore:
     return measure(sources, outputs, [sentence.annotations for sentence in set.sentences])
 
 
-def measured(set: ProofSet, name: str, shown: int) -> Result:
+def measured(set: ProofSet, name: str, shown: int) -> CorrectorResult:
     """A corrector's result on a set, with `shown` examples of each kind; or the reason why there is none."""
     called = shown_name(name)
     alone: Interval | None = None
@@ -70,15 +70,15 @@ def measured(set: ProofSet, name: str, shown: int) -> Result:
         made = corrected_by(corrector(name, set.name), set.sources)
         found = score(set, made)
     except (NotInstalled, ErrantMissing) as error:
-        return Result(set.name, called, missing=str(error))
+        return CorrectorResult(set.name, called, missing=str(error))
     if set.score == "errant":
         try:
             finished = corrected_by(corrector(name, f"{set.name}-{FINISHED}"), set.finished)
             alone = left_alone(set.finished, finished)
         except NotInstalled as error:
             missing = str(error)
-    passages = [Passage(*pair) for pair in zip(set.sources, set.finished, strict=True)]
-    return Result(
+    passages = [MistakenPassage(*pair) for pair in zip(set.sources, set.finished, strict=True)]
+    return CorrectorResult(
         set.name,
         called,
         gleu=found if isinstance(found, Interval) else None,
@@ -90,20 +90,20 @@ def measured(set: ProofSet, name: str, shown: int) -> Result:
     )
 
 
-def measured_kinds(set: MistakeSet, name: str, shown: int) -> Result:
+def measured_kinds(set: MistakeSet, name: str, shown: int) -> CorrectorResult:
     """A corrector's result on texts with known mistakes; or the reason why there is none."""
     called = shown_name(name)
     try:
         made = corrected_by(corrector(name, set.name), set.sources)
     except NotInstalled as error:
-        return Result(set.name, called, missing=str(error))
+        return CorrectorResult(set.name, called, missing=str(error))
     kinds = by_kind(set.passages, made)
     finished = [
         (passage.before, text)
         for passage, text in zip(set.passages, made, strict=True)
         if passage.before == passage.after
     ]
-    return Result(
+    return CorrectorResult(
         set.name,
         called,
         f=kinds.f,

@@ -21,7 +21,7 @@ from reviser.proofreading.suggestion import Suggestion
 
 
 @dataclass(frozen=True)
-class Passage:
+class MistakenPassage:
     """A text, what is to become of it, and the kind of its mistakes if that is known."""
 
     before: str
@@ -34,7 +34,7 @@ class MistakeSet:
     """Passages under a name, each on one line."""
 
     name: str
-    passages: tuple[Passage, ...]
+    passages: tuple[MistakenPassage, ...]
 
     @property
     def sources(self) -> list[str]:
@@ -42,7 +42,7 @@ class MistakeSet:
 
 
 @dataclass(frozen=True)
-class OfKind:
+class KindCounts:
     """How many mistakes of a kind there are, and how many were corrected as wanted."""
 
     kind: str
@@ -55,7 +55,7 @@ class ByKind:
     """What a corrector reached: over all changes, and the kinds, the most frequent first."""
 
     f: FScore
-    kinds: tuple[OfKind, ...]
+    kinds: tuple[KindCounts, ...]
 
 
 def read_mistakes(path: Path) -> MistakeSet:
@@ -72,7 +72,7 @@ def read_mistakes(path: Path) -> MistakeSet:
             raise ReviserError(
                 f"{path}, line {number}: expected a JSON object with the texts before and after"
             ) from None
-        passages.append(Passage(before, after, None if kind is None else str(kind)))
+        passages.append(MistakenPassage(before, after, None if kind is None else str(kind)))
     if not passages:
         raise ReviserError(f"{path} has no lines")
     return MistakeSet(path.stem, tuple(passages))
@@ -86,7 +86,7 @@ def place_of(change: Suggestion) -> Place:
     return change.start, change.end, change.new
 
 
-def by_kind(passages: Sequence[Passage], made: Sequence[str]) -> ByKind:
+def by_kind(passages: Sequence[MistakenPassage], made: Sequence[str]) -> ByKind:
     """Changes that are right, over all and of each kind."""
     counts, all_wanted, all_right = [], Counter[str](), Counter[str]()
     for passage, text in zip(passages, made, strict=True):
@@ -96,5 +96,5 @@ def by_kind(passages: Sequence[Passage], made: Sequence[str]) -> ByKind:
         counts.append([(len(right), len(places), len(wanted))])
         all_wanted.update(passage.kind or str(change.kind) for change in wanted)
         all_right.update(passage.kind or str(change.kind) for change in right)
-    kinds = (OfKind(kind, count, all_right[kind]) for kind, count in all_wanted.most_common())
+    kinds = (KindCounts(kind, count, all_right[kind]) for kind, count in all_wanted.most_common())
     return ByKind(f_score(counts), tuple(kinds))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.proofreading.examples import EXPLAINED
-from benchmarks.proofreading.measure import Result
+from benchmarks.proofreading.measure import CorrectorResult
 from benchmarks.proofreading.scores import Interval
-from benchmarks.report.blocks import Sample, Section
+from benchmarks.report.blocks import ReportSample, Section
 from benchmarks.report.provenance import provenance
 from benchmarks.report.rendering import as_page
 from benchmarks.report.tables import Table
@@ -23,7 +23,7 @@ NOT_TO_BE_PASSED_ON = (
 )
 
 
-def scores_table(results: Sequence[Result]) -> Table:
+def scores_table(results: Sequence[CorrectorResult]) -> Table:
     """A row for each corrector on each set."""
     rows = []
     for result in results:
@@ -46,16 +46,16 @@ def _percent(value: Interval | None) -> str:
     return f"{100 * value.value:.1f} ({100 * value.low:.1f} to {100 * value.high:.1f})"
 
 
-def kinds_tables(results: Sequence[Result]) -> dict[str, Table]:
+def kinds_tables(results: Sequence[CorrectorResult]) -> dict[str, Table]:
     """For each set: the share of each kind of mistakes that each corrector corrected."""
-    by_set: dict[str, list[Result]] = {}
+    by_set: dict[str, list[CorrectorResult]] = {}
     for result in results:
         if result.kinds:
             by_set.setdefault(result.set, []).append(result)
     return {name: _kinds_table(of_set) for name, of_set in by_set.items()}
 
 
-def _kinds_table(results: Sequence[Result]) -> Table:
+def _kinds_table(results: Sequence[CorrectorResult]) -> Table:
     found = [{entry.kind: entry for entry in result.kinds.kinds} for result in results if result.kinds]
     rows = tuple(
         (kind, str(entry.wanted), *(f"{100 * kinds[kind].right / kinds[kind].wanted:.0f}" for kinds in found))
@@ -65,7 +65,7 @@ def _kinds_table(results: Sequence[Result]) -> Table:
     return Table(columns, rows)
 
 
-def summary(results: Sequence[Result]) -> str:
+def summary(results: Sequence[CorrectorResult]) -> str:
     """What is printed: the scores, the kinds, and what could not be measured."""
     parts = [scores_table(results).markdown()]
     parts += [
@@ -75,24 +75,24 @@ def summary(results: Sequence[Result]) -> str:
     return "\n".join(parts)
 
 
-def markdown(results: Sequence[Result], command: str) -> str:
+def markdown(results: Sequence[CorrectorResult], command: str) -> str:
     """The results file: how it came about, and all figures; no sentence of any set."""
     return f"# {TITLE}\n\n{provenance(command)}\n{NOTES}\n\n{summary(results)}"
 
 
-def page(results: Sequence[Result], facts: Mapping[str, str]) -> str:
+def page(results: Sequence[CorrectorResult], facts: Mapping[str, str]) -> str:
     """The page: all figures, and examples of each corrector on each set."""
     sections = [Section("Scores", (NOTES, scores_table(results)))]
     for name, table in kinds_tables(results).items():
         sections.append(Section(f"Recall by kind: {name}", ("In hundredths.", table)))
     for result in results:
-        blocks: list[str | Sample] = [NOT_TO_BE_PASSED_ON]
+        blocks: list[str | ReportSample] = [NOT_TO_BE_PASSED_ON]
         for verdict, several in result.examples.items():
             if several:
                 blocks.append(f"{verdict.capitalize()}: {EXPLAINED[verdict]}.")
             for example in several:
                 texts = ((result.corrector, example.made, None), ("a person", example.wanted, None))
-                blocks.append(Sample(example.source, texts))
+                blocks.append(ReportSample(example.source, texts))
         if len(blocks) > 1:
             sections.append(Section(f"{result.corrector} on {result.set}", tuple(blocks)))
     return as_page(TITLE, facts, sections)

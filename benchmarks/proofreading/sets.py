@@ -36,7 +36,7 @@ _BEA = "bea19-dev/wi+locness"
 
 
 @dataclass(frozen=True)
-class Edit:
+class AnnotatedEdit:
     """A correction by an annotator: the tokens from `start` to `end` become one of the `corrections`."""
 
     start: int
@@ -46,12 +46,12 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class AnnotatedSentence:
     """A tokenised sentence with what people made of it: whole references, and edits by annotator."""
 
     tokens: Tokens
     references: tuple[Tokens, ...]
-    annotations: tuple[tuple[Edit, ...], ...]
+    annotations: tuple[tuple[AnnotatedEdit, ...], ...]
     plain: Plain
 
 
@@ -62,7 +62,7 @@ class ProofSet:
     name: str
     score: str
     style: Style
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[AnnotatedSentence, ...]
 
     @cached_property
     def sources(self) -> list[str]:
@@ -83,7 +83,7 @@ class ProofSet:
         return [texts[0] for texts in self.reference_texts]
 
 
-def _reference_text(sentence: Sentence, reference: Tokens, style: Style) -> str:
+def _reference_text(sentence: AnnotatedSentence, reference: Tokens, style: Style) -> str:
     """A reference, with hyphens joined as in the source where both have the same tokens side by side."""
     if reference == sentence.tokens:
         return sentence.plain.text
@@ -118,7 +118,8 @@ def from_parallel(name: str, source: Path, references: Sequence[Path], style: St
     if len({len(column) for column in columns}) != 1:
         raise ReviserError(f"the files of {name} do not have the same number of lines")
     sentences = tuple(
-        Sentence(given, tuple(wanted), (), detokenise(given, style)) for given, *wanted in zip(*columns, strict=True)
+        AnnotatedSentence(given, tuple(wanted), (), detokenise(given, style))
+        for given, *wanted in zip(*columns, strict=True)
     )
     return ProofSet(name, "gleu", style, sentences)
 
@@ -138,16 +139,16 @@ def from_m2(name: str, path: Path, score: str, style: Style, written: str | None
             raise ReviserError(f"{path} is not an M2 file: see its sentence {number}") from None
         references = tuple(_apply(tokens, edits) for edits in annotations)
         plain = detokenise(tokens, style, authors.joins(tokens) if authors else None)
-        sentences.append(Sentence(tokens, references, annotations, plain))
+        sentences.append(AnnotatedSentence(tokens, references, annotations, plain))
     return ProofSet(name, score, style, tuple(sentences))
 
 
-def _read_block(block: str) -> tuple[Tokens, tuple[tuple[Edit, ...], ...]]:
+def _read_block(block: str) -> tuple[Tokens, tuple[tuple[AnnotatedEdit, ...], ...]]:
     first, *others = block.splitlines()
     if not first.startswith("S "):
         raise ValueError(first)
     tokens = tuple(first[2:].split())
-    annotators: dict[int, list[Edit]] = {}
+    annotators: dict[int, list[AnnotatedEdit]] = {}
     for line in others:
         if not line.startswith("A "):
             raise ValueError(line)
@@ -157,11 +158,11 @@ def _read_block(block: str) -> tuple[Tokens, tuple[tuple[Edit, ...], ...]]:
         if kind != "noop" and start >= 0:
             options = correction.split("||")
             corrections = tuple("" if option == "-NONE-" else option.strip() for option in options)
-            edits.append(Edit(start, end, corrections, kind))
+            edits.append(AnnotatedEdit(start, end, corrections, kind))
     return tokens, tuple(tuple(annotators[key]) for key in sorted(annotators)) or ((),)
 
 
-def _apply(tokens: Tokens, edits: Iterable[Edit]) -> Tokens:
+def _apply(tokens: Tokens, edits: Iterable[AnnotatedEdit]) -> Tokens:
     found, at = list[str](), 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         found += tokens[at : edit.start]

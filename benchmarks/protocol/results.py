@@ -16,7 +16,7 @@ class Rate(TypedDict):
 
 
 class ArenaRow(TypedDict):
-    """How two contestants came out before one judge (see `benchmarks.measures.arena.Score`)."""
+    """How two contestants came out before one judge (see `benchmarks.measures.arena.ArenaScore`)."""
 
     first: str
     second: str
@@ -71,7 +71,7 @@ class MauveRow(TypedDict):
 
 
 class CostFacts(TypedDict):
-    """What runs cost (see `benchmarks.measures.flops.Measured`)."""
+    """What runs cost (see `benchmarks.measures.flops.MeasuredCost`)."""
 
     runs: int
     tokens: float
@@ -96,7 +96,7 @@ class ContestantFacts(TypedDict):
     seconds: float
     variety: dict[str, float]
     statistics: dict[str, object] | None
-    """What `benchmarks.measures.statistics.Summary.to_dict` gives."""
+    """What `benchmarks.measures.statistics.RunSummary.to_dict` gives."""
     distances: dict[str, int]
     positions: list[list[float]]
     flops: CostFacts | None
@@ -127,7 +127,7 @@ class SetupFacts(TypedDict):
 
 
 class PlanFacts(TypedDict):
-    """What a run was asked for (see `benchmarks.suite.Plan`)."""
+    """What a run was asked for (see `benchmarks.suite.SuitePlan`)."""
 
     setup: SetupFacts
     models: list[str]
@@ -137,7 +137,7 @@ class PlanFacts(TypedDict):
     features: list[str]
 
 
-class Finding(TypedDict):
+class PaperComparison(TypedDict):
     """One of the paper's comparisons, and whether it holds; None where that is open."""
 
     measure: str
@@ -178,7 +178,7 @@ class Reproduction(TypedDict, total=False):
     command: str
     training: dict[str, TrainingRecord]
     seconds: float
-    findings: list[Finding]
+    findings: list[PaperComparison]
 
 
 class Results(TypedDict):

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.protocol.records import Contestant, Generation, Progress, Prompt, record_of
+from benchmarks.protocol.records import Contestant, Continuation, Progress, TextPrompt, record_of
 from benchmarks.protocol.setup import Setup
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
@@ -40,7 +40,7 @@ def default_cache() -> Path:
     return Path(home) / "reviser" / "bench.sqlite"
 
 
-class Cache:
+class RunCache:
     """Results by address, in one SQLite file; whatever `put` was given outlives the program.
 
     (Not a loss of power: to wait for the disk at each of many thousands would cost more than that.)
@@ -135,7 +135,7 @@ def file_name(name: str) -> str:
     return plain if plain == name else f"{plain}-{key_of(name=name)[:6]}"
 
 
-class Bars:
+class ProgressBars:
     """Progress of the parts of a run, on standard error; quiet where nobody looks."""
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -163,11 +163,11 @@ class Bars:
 
 
 def generations_of(
-    contestant: Contestant, prompts: Sequence[Prompt], seed: int, setup: Setup, cache: Cache, progress: Progress
-) -> list[Generation]:
+    contestant: Contestant, prompts: Sequence[TextPrompt], seed: int, setup: Setup, cache: RunCache, progress: Progress
+) -> list[Continuation]:
     """What the contestant writes after each prompt, in their order; only what is new is generated."""
 
-    def key(prompt: Prompt) -> str:
+    def key(prompt: TextPrompt) -> str:
         return key_of(
             kind="generation",
             maker=type(contestant).__name__,
@@ -180,7 +180,7 @@ def generations_of(
     keys = {prompt.id: key(prompt) for prompt in prompts}
     kept = {id: cache.get(address) for id, address in keys.items()}
     found = {
-        id: replace(record_of(value, Generation), contestant=contestant.name)
+        id: replace(record_of(value, Continuation), contestant=contestant.name)
         for id, value in kept.items()
         if value is not None
     }
@@ -196,7 +196,7 @@ def measured_each(
     items: Sequence[Any],
     key: Callable[[Any], str],
     measure: Callable[[Sequence[Any]], Sequence[Any]],
-    cache: Cache,
+    cache: RunCache,
     progress: Progress,
     chunk: int = 32,
 ) -> list[Any]:
@@ -216,7 +216,7 @@ def measured_each(
     return [found[address] for address in keys]
 
 
-class PlainBars(Bars):
+class PlainBars(ProgressBars):
     """Plain lines on standard error, for machines without rich."""
 
     def say(self, text: str) -> None:

@@ -17,7 +17,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Sample:
+class ReportSample:
     """A prompt and what was written after it: who, what, and where its making can be watched."""
 
     prompt: str
@@ -31,7 +31,7 @@ class Facts:
     rows: tuple[tuple[str, str], ...]
 
 
-Block = str | Table | Plot | Sample | Facts
+Block = str | Table | Plot | ReportSample | Facts
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Literal
 
-from benchmarks.protocol.results import Finding, MauveRow, PerplexityRow, Results
+from benchmarks.protocol.results import MauveRow, PaperComparison, PerplexityRow, Results
 
 Name = Literal["Reviser", "AR", "SEDD", "MDLM"]
 # Reviser first: arenas are between the first model and each of the others.
@@ -22,14 +22,14 @@ _RANKINGS: dict[str, tuple[Name, ...]] = {
 }
 
 
-def findings(results: Results) -> list[Finding]:
+def findings(results: Results) -> list[PaperComparison]:
     """Every comparison of the paper between the four, with what was measured and whether it holds.
 
     It holds if the order is the paper's and the 95 % intervals do not overlap (in an arena: if the
     interval does not contain a half), and does not if the order is the other one; otherwise it is open.
     The paper's perplexities are means over texts, which a few odd texts can decide; medians stand beside them.
     """
-    found: list[Finding] = []
+    found: list[PaperComparison] = []
     for entry in results["arena"]:
         if entry["second"] in NAMES:
             rate = entry["win_rate"]

@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 from string import Template
 
-from benchmarks.report.blocks import Block, Facts, Plot, Sample, Section
+from benchmarks.report.blocks import Block, Facts, Plot, ReportSample, Section
 from benchmarks.report.plots import STYLE
 from benchmarks.report.tables import Table
 
@@ -45,11 +45,11 @@ def _block_html(block: Block) -> str:
         case Facts():
             rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in block.rows)
             return f"<dl>{rows}</dl>\n"
-        case Sample():
+        case ReportSample():
             return _sample_html(block)
 
 
-def _sample_html(sample: Sample) -> str:
+def _sample_html(sample: ReportSample) -> str:
     columns = ""
     for name, text, link in sample.texts:
         watch = f' <a href="{escape(link)}">watch</a>' if link else ""
@@ -83,7 +83,7 @@ def _block_markdown(block: Block) -> str:
             return f"![{block.caption}](plots/{block.name}.svg)\n"
         case Facts():
             return "".join(f"- {name}: {value}\n" for name, value in block.rows)
-        case Sample():
+        case ReportSample():
             lines = [f"> {_one_line(block.prompt)}\n"]
             for name, text, link in block.texts:
                 watch = f" ([watch]({link}))" if link else ""

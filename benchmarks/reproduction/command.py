@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.protocol.runs import Bars, PlainBars
+from benchmarks.protocol.runs import PlainBars, ProgressBars
 from benchmarks.report.provenance import surroundings
-from benchmarks.reproduction.data import Texts, prepare
-from benchmarks.reproduction.judging import Judges, judge, say_missing
+from benchmarks.reproduction.data import TrainingTexts, prepare
+from benchmarks.reproduction.judging import ReproductionJudges, judge, say_missing
 from benchmarks.reproduction.page import page
 from benchmarks.reproduction.scales import NAMES, Name, StagedScale, label
 from benchmarks.reproduction.slices import MEGABYTE, cut, join
 from benchmarks.reproduction.texts import generate, run_folder
-from benchmarks.reproduction.training import Places, train
+from benchmarks.reproduction.training import ModelPlaces, train
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -38,7 +38,7 @@ class StageOptions:
     """What is asked of one call."""
 
     out: Path
-    texts: Texts
+    texts: TrainingTexts
     stages: tuple[str, ...] = STAGES
     models: tuple[Name, ...] = NAMES
     minutes: float | None = None
@@ -52,7 +52,7 @@ class StageOptions:
     command: str = ""
 
 
-def carry_out(options: StageOptions, scale: StagedScale, bars: Bars | None = None) -> bool:
+def carry_out(options: StageOptions, scale: StagedScale, bars: ProgressBars | None = None) -> bool:
     """Do the stages that are asked for; False if time was up before all were done."""
     shown = bars or PlainBars()
     # Where there is no package index, asking it again and again would only take time.
@@ -73,7 +73,7 @@ def carry_out(options: StageOptions, scale: StagedScale, bars: Bars | None = Non
 class _Stages:
     """Each method is a stage; it says whether it is done."""
 
-    def __init__(self, options: StageOptions, scale: StagedScale, bars: Bars, deadline: float | None) -> None:
+    def __init__(self, options: StageOptions, scale: StagedScale, bars: ProgressBars, deadline: float | None) -> None:
         self._options = options
         self._scale = scale
         self._bars = bars
@@ -123,7 +123,7 @@ class _Stages:
 
     def judge(self) -> bool:
         options = self._options
-        chosen = Judges(options.critic, options.evaluators, options.features)
+        chosen = ReproductionJudges(options.critic, options.evaluators, options.features)
         judged = 0
         for budget in self._scale.budgets:
             if not (run_folder(options.out, budget).path / "generations").is_dir():
@@ -146,7 +146,7 @@ class _Stages:
     def cut(self) -> bool:
         size = self._options.slice_megabytes * MEGABYTE
         for name in self._options.models:
-            folder = Places(self._options.out, name).folder
+            folder = ModelPlaces(self._options.out, name).folder
             if folder.is_dir():
                 count = cut(folder, self._options.out / "slices" / name.lower(), size)
                 self._bars.say(f"{name}: {count} slices")
@@ -156,7 +156,7 @@ class _Stages:
         for name in self._options.models:
             slices = self._options.out / "slices" / name.lower()
             if slices.is_dir():
-                count = join(slices, Places(self._options.out, name).folder)
+                count = join(slices, ModelPlaces(self._options.out, name).folder)
                 self._bars.say(f"{name}: {counted(count, 'file')}")
         return True
 

@@ -22,7 +22,7 @@ _HELD_OUT_SHARE = 10
 
 
 @dataclass(frozen=True)
-class Texts:
+class TrainingTexts:
     """Sources of texts, or folders of token shards, to train on, and a source that is not among them.
 
     Without one, a tenth of the texts is held out.
@@ -33,7 +33,7 @@ class Texts:
 
 
 def prepare(
-    folder: Path, texts: Texts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
+    folder: Path, texts: TrainingTexts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
 ) -> tuple[Path, Path]:
     """Token shards to train on and a file of passages to be continued, none of them trained on."""
     data, held_out = texts.data, texts.held_out

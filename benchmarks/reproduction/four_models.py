@@ -21,7 +21,7 @@ from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_di
 from benchmarks.protocol.results import SettingsFacts, TrainingRecord
 from benchmarks.protocol.setup import Setup
 from benchmarks.report.findings import Name
-from benchmarks.reproduction.data import Say, Texts, prepare
+from benchmarks.reproduction.data import Say, TrainingTexts, prepare
 from benchmarks.suite import finite
 from reviser.checkpoints.summary import is_home
 from reviser.core.errors import ReviserError
@@ -40,7 +40,7 @@ from training.trainer.settings import Settings, preset_settings
 
 
 @dataclass(frozen=True)
-class Scale:
+class ReproductionScale:
     """How large a reproduction is. Evaluators may be named after the models that it trains."""
 
     settings: Settings
@@ -50,7 +50,7 @@ class Scale:
     features: tuple[str, ...]
     workers: int = 1
 
-    def changed(self, steps: int | None, prompts: int | None) -> Scale:
+    def changed(self, steps: int | None, prompts: int | None) -> ReproductionScale:
         """With another number of training steps or of prompts for each seed."""
         return dataclasses.replace(
             self,
@@ -59,9 +59,9 @@ class Scale:
         )
 
 
-SCALES: dict[str, Scale] = {
+SCALES: dict[str, ReproductionScale] = {
     # Minutes on two processor cores: everything works, and nothing is learned to speak of.
-    "smoke": Scale(
+    "smoke": ReproductionScale(
         dataclasses.replace(
             preset_settings("tiny", steps=24, rows=8, peak_rate=3e-3, final_rate=3e-4), model="tiny-paper"
         ),
@@ -73,7 +73,7 @@ SCALES: dict[str, Scale] = {
         features=("minilm",),
     ),
     # Less than 25 minutes on one H200: the paper's smaller trunk, 72M ids for each model.
-    "lab": Scale(
+    "lab": ReproductionScale(
         preset_settings(
             "paper-100m",
             steps=1100,
@@ -94,7 +94,7 @@ SCALES: dict[str, Scale] = {
 
 
 def train_models(
-    names: Sequence[Name], scale: Scale, out: Path, texts: Texts, say: Say
+    names: Sequence[Name], scale: ReproductionScale, out: Path, texts: TrainingTexts, say: Say
 ) -> tuple[Path, dict[str, TrainingRecord]]:
     """Train these of the four; returns the file of texts to be continued, and how training went."""
     out.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def model_folder(out: Path, name: str) -> Path:
     return out / "models" / name.lower() / "model"
 
 
-def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) -> TrainingRecord:
+def train_model(name: Name, scale: ReproductionScale, corpus: Path, models: Path, say: Say) -> TrainingRecord:
     """Train one of the four, unless that was done already; returns how it went."""
     out = models / name.lower()
     record = out / "training.json"
@@ -135,7 +135,7 @@ def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) 
     return found
 
 
-def _train_own(name: str, scale: Scale, corpus: Path, out: Path) -> None:
+def _train_own(name: str, scale: ReproductionScale, corpus: Path, out: Path) -> None:
     """A Reviser by the paper's recipe, or the autoregressive baseline, with the usual training run."""
     settings = dataclasses.replace(scale.settings, objective="ar" if name == "AR" else "reviser")
     options = RunOptions(
@@ -150,7 +150,7 @@ def _train_own(name: str, scale: Scale, corpus: Path, out: Path) -> None:
         train(options, settings, world)
 
 
-def train_diffusion(kind: Literal["sedd", "mdlm"], scale: Scale, corpus: Path, out: Path) -> None:
+def train_diffusion(kind: Literal["sedd", "mdlm"], scale: ReproductionScale, corpus: Path, out: Path) -> None:
     """SEDD or MDLM, on the rows of the autoregressive baseline."""
     settings = scale.settings
     out.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ def train_diffusion(kind: Literal["sedd", "mdlm"], scale: Scale, corpus: Path, o
     save_diffusion(out / "model", dataclasses.replace(made, metadata=metadata), replace=True)
 
 
-def _training_record(out: Path, scale: Scale, seconds: float) -> TrainingRecord:
+def _training_record(out: Path, scale: ReproductionScale, seconds: float) -> TrainingRecord:
     entries = [entry for entry in read_metrics(out / "metrics.jsonl") if "loss" in entry]
     last = entries[-max(1, len(entries) // 10) :]
     weights = (out / "model").glob("*.safetensors")

@@ -14,15 +14,15 @@ from typing import cast
 
 from benchmarks.everyday.critic import Critic, Opinion, Preference
 from benchmarks.measures.arena import judge_matches, matches, score, wilson
-from benchmarks.protocol.records import Generation, Judgement, Scored, read_records, write_records
+from benchmarks.protocol.records import Continuation, Judgement, Scored, read_records, write_records
 from benchmarks.protocol.results import REAL, ArenaRow, ContestantFacts, MissingEntry, PerplexityRow
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, key_of
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, key_of
 from benchmarks.reproduction.kept import KeptSuite
-from benchmarks.reproduction.results import AgreementRow, BesideRow, Judged
+from benchmarks.reproduction.results import AgreementRow, BesideRow, JudgedBudget
 from benchmarks.reproduction.scales import StagedScale, label
 from benchmarks.reproduction.texts import run_folder, written_names
-from benchmarks.reproduction.training import Places
-from benchmarks.suite import Plan, Written, finite
+from benchmarks.reproduction.training import ModelPlaces
+from benchmarks.suite import SuitePlan, WrittenRuns, finite
 from reviser.core.errors import ReviserError
 from reviser.scoring.judges import Answer, Case
 
@@ -37,7 +37,7 @@ class CriticJudge:
     What it thinks of a text is kept: a text in several arenas is read once.
     """
 
-    def __init__(self, critic: Critic, cache: Cache) -> None:
+    def __init__(self, critic: Critic, cache: RunCache) -> None:
         self.name = f"critic:{critic.name}"
         self.fingerprint = f"critic:{critic.fingerprint}"
         self._critic = critic
@@ -74,7 +74,7 @@ def _answer(case: Case, opinions: Mapping[tuple[str, str], Opinion]) -> Answer:
 
 
 @dataclass(frozen=True)
-class Judges:
+class ReproductionJudges:
     """What measures, beside what a scale says."""
 
     critic: Path | None = None
@@ -82,22 +82,22 @@ class Judges:
     features: Sequence[str] = ()
 
 
-def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars) -> Judged:
+def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges, bars: ProgressBars) -> JudgedBudget:
     """Measure the texts of a budget; what was measured before is kept. Returns the results, which stay in the
     folder."""
     folder = run_folder(out, budget)
     names = written_names(folder)
     if not names:
         raise ReviserError(f"there are no texts at {label(budget)} yet: {folder.path} has none")
-    plan = Plan(
+    plan = SuitePlan(
         scale.setup,
-        tuple(f"{name}={Places(out, name).model(budget)}" for name in names),
+        tuple(f"{name}={ModelPlaces(out, name).model(budget)}" for name in names),
         tuple(_resolved(out, scale, one) for one in (*scale.evaluators, *chosen.evaluators)),
         tuple(_resolved(out, scale, one) for one in scale.judges) if len(names) > 1 else (),
         both_ways=True,
         features=(*scale.features, *chosen.features),
     )
-    with Cache(out / "cache.sqlite") as cache:
+    with RunCache(out / "cache.sqlite") as cache:
         suite = KeptSuite(plan, folder, cache, bars)
         kept = suite.written()
         perplexities = suite.perplexities(kept)
@@ -105,7 +105,7 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars
         mauve = suite.mauve(kept)
         missing: list[MissingEntry] = list(suite.missing)
         arenas += _critics_arenas(scale, suite, kept, chosen.critic, missing)
-    results: Judged = {
+    results: JudgedBudget = {
         "budget": budget,
         "names": names,
         "texts": {entry.name: len(entry.all) for entry in kept},
@@ -117,7 +117,7 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars
         "missing": missing,
     }
     folder.write_json("judged.json", finite(results))
-    judged: Judged = json.loads((folder.path / "judged.json").read_text("utf-8"))
+    judged: JudgedBudget = json.loads((folder.path / "judged.json").read_text("utf-8"))
     return judged
 
 
@@ -125,7 +125,7 @@ def _resolved(out: Path, scale: StagedScale, source: str) -> str:
     """An evaluator or judge named after one of the models, as the folder of its largest budget; else as it is."""
     head, mark, name = source.rpartition(":")
     if name in ("AR", "MDLM"):
-        return f"{head}{mark}{Places(out, name).model(scale.budgets[-1])}"  # type: ignore[arg-type]
+        return f"{head}{mark}{ModelPlaces(out, name).model(scale.budgets[-1])}"  # type: ignore[arg-type]
     return source
 
 
@@ -135,7 +135,7 @@ def _facts(folder: RunFolder, name: str) -> ContestantFacts:
     return cast("ContestantFacts", told)
 
 
-def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[Written]) -> BesideRow:
+def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[WrittenRuns]) -> BesideRow:
     """How many texts are too short to say anything, and the mean without them.
 
     The paper filters nothing that models write, so its mean is over all texts that have a token. A single odd one can
@@ -154,12 +154,12 @@ def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[Written]) -> B
     }
 
 
-def _length(one: Generation) -> int:
+def _length(one: Continuation) -> int:
     return len(one.continuation.strip())
 
 
 def _critics_arenas(
-    scale: StagedScale, suite: KeptSuite, kept: Sequence[Written], path: Path | None, missing: list[MissingEntry]
+    scale: StagedScale, suite: KeptSuite, kept: Sequence[WrittenRuns], path: Path | None, missing: list[MissingEntry]
 ) -> list[ArenaRow]:
     """All against all before the critic, in both orders, on some prompts of the first seed."""
     what = "an arena judged by the critic"
@@ -176,7 +176,7 @@ def _critics_arenas(
     seed = min(suite.prompts)
     shown = {prompt.id for prompt in suite.prompts[seed][: scale.critic_prompts]}
 
-    def some(entry: Written) -> list[Generation]:
+    def some(entry: WrittenRuns) -> list[Continuation]:
         return [one for one in entry.all if one.seed == seed and one.prompt_id in shown]
 
     pairs = [(one, real) for real in kept if real.name == REAL for one in models]
@@ -233,12 +233,12 @@ def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str,
     return found
 
 
-def all_judged(out: Path, scale: StagedScale) -> list[Judged]:
+def all_judged(out: Path, scale: StagedScale) -> list[JudgedBudget]:
     """The results of all budgets that were judged."""
     paths = [run_folder(out, budget).path / "judged.json" for budget in scale.budgets]
     return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
 
-def say_missing(results: Judged, bars: Bars) -> None:
+def say_missing(results: JudgedBudget, bars: ProgressBars) -> None:
     for entry in results["missing"]:
         bars.say(f"without {entry['what']}: {entry['why']}")

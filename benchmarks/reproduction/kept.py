@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from benchmarks.protocol.records import Generation, Prompt, read_records
+from benchmarks.protocol.records import Continuation, TextPrompt, read_records
 from benchmarks.protocol.results import REAL
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name
-from benchmarks.suite import Plan, Suite, Written
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name
+from benchmarks.suite import Suite, SuitePlan, WrittenRuns
 
 
 class KeptSuite(Suite):
     """A run whose texts are read from its folder: its models and data need not be there."""
 
-    def __init__(self, plan: Plan, folder: RunFolder, cache: Cache, bars: Bars) -> None:
+    def __init__(self, plan: SuitePlan, folder: RunFolder, cache: RunCache, bars: ProgressBars) -> None:
         self.plan = plan
         self.folder = folder
         self.cache = cache
@@ -19,18 +19,18 @@ class KeptSuite(Suite):
         self.missing = []
         self._loaded = None
         self.prompts = {
-            int(path.stem): read_records(path, Prompt) for path in sorted((folder.path / "prompts").glob("*.jsonl"))
+            int(path.stem): read_records(path, TextPrompt) for path in sorted((folder.path / "prompts").glob("*.jsonl"))
         }
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 
-    def written(self) -> list[Written]:
+    def written(self) -> list[WrittenRuns]:
         """What every contestant of the run wrote."""
         found = []
         for name, source in [(REAL, REAL), *self.plan.named_models()]:
             path = self.folder.path / "generations" / f"{file_name(name)}.jsonl"
             if path.exists():
-                by_seed: dict[int, list[Generation]] = {}
-                for entry in read_records(path, Generation):
+                by_seed: dict[int, list[Continuation]] = {}
+                for entry in read_records(path, Continuation):
                     by_seed.setdefault(entry.seed, []).append(entry)
-                found.append(Written(name, source, by_seed, [], None, None))
+                found.append(WrittenRuns(name, source, by_seed, [], None, None))
         return found

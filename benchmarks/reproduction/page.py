@@ -11,9 +11,9 @@ from pathlib import Path
 from benchmarks.protocol.results import REAL, Rate
 from benchmarks.report.tables import Table
 from benchmarks.reproduction.judging import SHORT, all_judged
-from benchmarks.reproduction.results import Judged
+from benchmarks.reproduction.results import JudgedBudget
 from benchmarks.reproduction.scales import NAMES, StagedScale, label
-from benchmarks.reproduction.training import Places
+from benchmarks.reproduction.training import ModelPlaces
 
 
 def page(out: Path, scale: StagedScale, head: str) -> str:
@@ -45,7 +45,7 @@ def _training(out: Path, scale: StagedScale) -> Table:
     rows = []
     for name in NAMES:
         for budget in scale.budgets:
-            path = Places(out, name).record(budget)
+            path = ModelPlaces(out, name).record(budget)
             if path.exists():
                 entry = json.loads(path.read_text("utf-8"))
                 rows.append(
@@ -65,7 +65,7 @@ def _training(out: Path, scale: StagedScale) -> Table:
     )
 
 
-def _of_budget(results: Judged) -> str:
+def _of_budget(results: JudgedBudget) -> str:
     parts = [f"## {label(results['budget'])} ids"]
     rows = [
         (
@@ -103,7 +103,7 @@ def _of_budget(results: Judged) -> str:
     return "\n\n".join(parts)
 
 
-def over_budgets(judged: Sequence[Judged]) -> str:
+def over_budgets(judged: Sequence[JudgedBudget]) -> str:
     """How far each model is from AR at each budget, and what the trend supports."""
     if not judged:
         return "Nothing is judged yet."
@@ -122,7 +122,7 @@ def over_budgets(judged: Sequence[Judged]) -> str:
     return "\n\n".join(parts) or "There is no AR to compare with."
 
 
-def _others_over_budgets(judged: Sequence[Judged]) -> list[str]:
+def _others_over_budgets(judged: Sequence[JudgedBudget]) -> list[str]:
     """MAUVE, and how often one model wins against another, at each budget."""
     budgets = tuple(label(results["budget"]) for results in judged)
     mauve: dict[tuple[str, ...], dict[int, str]] = {}
@@ -143,11 +143,11 @@ def _others_over_budgets(judged: Sequence[Judged]) -> list[str]:
     return tables
 
 
-def _budgets(judged: Sequence[Judged]) -> list[int]:
+def _budgets(judged: Sequence[JudgedBudget]) -> list[int]:
     return [results["budget"] for results in judged]
 
 
-def _ratios(judged: Sequence[Judged], evaluator: str) -> dict[str, dict[int, float]]:
+def _ratios(judged: Sequence[JudgedBudget], evaluator: str) -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for results in judged:
         values = {row["contestant"]: row["median"] for row in results["perplexity"] if row["evaluator"] == evaluator}

@@ -28,7 +28,7 @@ class AgreementRow(Rate):
     judge: str
 
 
-class Judged(TypedDict):
+class JudgedBudget(TypedDict):
     """All that was found of the texts of a budget."""
 
     budget: int

@@ -33,21 +33,21 @@ from benchmarks.protocol.results import (
     Reproduction,
     Results,
 )
-from benchmarks.protocol.runs import Bars, Cache, PlainBars, RunFolder
+from benchmarks.protocol.runs import PlainBars, ProgressBars, RunCache, RunFolder
 from benchmarks.protocol.setup import BUILTIN, Setup
 from benchmarks.report.findings import NAMES, Name, findings
 from benchmarks.report.provenance import surroundings
-from benchmarks.reproduction.data import Texts
-from benchmarks.reproduction.four_models import SCALES, Scale, model_folder, train_models, write_json
+from benchmarks.reproduction.data import TrainingTexts
+from benchmarks.reproduction.four_models import SCALES, ReproductionScale, model_folder, train_models, write_json
 from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.sections.page import tables_of, write_report
-from benchmarks.suite import Plan, Suite, Written, finite
+from benchmarks.suite import Suite, SuitePlan, WrittenRuns, finite
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 
 _RECORD = "reproduction.json"
-BUILTIN_TEXTS = Texts()
+BUILTIN_TEXTS = TrainingTexts()
 # Scales that are carried out in stages, by `benchmarks.reproduction`, which is built of what is here.
 STAGED = ("bench", "bench-small", "bench-warm", "bench-tiny")
 STAGES = ("prepare", "train", "generate", "judge", "report", "cut", "join")
@@ -64,13 +64,13 @@ class Measures:
 
 
 def reproduce(
-    scale: str | Scale,
+    scale: str | ReproductionScale,
     out: Path,
-    texts: Texts = BUILTIN_TEXTS,
+    texts: TrainingTexts = BUILTIN_TEXTS,
     further: Measures = Measures(),
     *,
     command: str = "",
-    bars: Bars | None = None,
+    bars: ProgressBars | None = None,
 ) -> Reproduced:
     """Train the four models and measure them; returns, and leaves in `out`, everything that was found.
 
@@ -89,14 +89,14 @@ def reproduce(
         "training": training,
     }
     write_json(out / _RECORD, found)
-    plan = Plan(
+    plan = SuitePlan(
         setup=dataclasses.replace(chosen.setup, data=str(prompts)),
         models=tuple(f"{name}={model_folder(out, name)}" for name in NAMES),
         evaluators=tuple(_resolved(out, name) for name in (*chosen.evaluators, *further.evaluators)),
         judges=tuple(_resolved(out, name) for name in (*chosen.judges, *further.judges)),
         features=(*chosen.features, *further.features),
     )
-    with Cache(out / "cache.sqlite") as cache:
+    with RunCache(out / "cache.sqlite") as cache:
         folder = RunFolder.start(out / "run", plan.to_dict())
         results = Suite(plan, folder, cache, shown).run()
     # Models may have been trained one by one, before this call.
@@ -121,12 +121,12 @@ def _resolved(out: Path, source: str) -> str:
     return f"{head}{mark}{model_folder(out, name)}" if name in NAMES else source
 
 
-def measure(out: Path, further: Measures, *, bars: Bars | None = None) -> Reproduced:
+def measure(out: Path, further: Measures, *, bars: ProgressBars | None = None) -> Reproduced:
     """Measure a reproduction's texts by what was not to be had when they were written."""
     folder = RunFolder.existing(out / "run")
     results: Results = folder.read_json("results.json")
     settings = results["settings"]
-    plan = Plan(
+    plan = SuitePlan(
         Setup.from_dict(settings["setup"]),
         tuple(settings["models"]),
         tuple(further.evaluators),
@@ -134,7 +134,7 @@ def measure(out: Path, further: Measures, *, bars: Bars | None = None) -> Reprod
         both_ways=settings["both_ways"],
         features=tuple(further.features),
     )
-    with Cache(out / "cache.sqlite") as cache:
+    with RunCache(out / "cache.sqlite") as cache:
         suite = KeptSuite(plan, folder, cache, bars or PlainBars())
         kept = suite.written()
         new = Tables(
@@ -151,7 +151,7 @@ def measure(out: Path, further: Measures, *, bars: Bars | None = None) -> Reprod
     return _concluded(out, folder, merged, found)
 
 
-def _further_arenas(suite: KeptSuite, kept: Sequence[Written]) -> list[ArenaRow]:
+def _further_arenas(suite: KeptSuite, kept: Sequence[WrittenRuns]) -> list[ArenaRow]:
     """More arenas, whose judgements join those that the run's folder holds."""
     path = suite.folder.path / "judgements.jsonl"
     old = read_records(path, Judgement) if path.exists() else []
@@ -260,7 +260,7 @@ def run_stages(chosen: ReproduceOptions) -> None:
     scales = import_module("benchmarks.reproduction.scales")
     options = staged.StageOptions(
         chosen.out or Path("runs") / f"reproduce-{chosen.scale}",
-        Texts(chosen.data, chosen.held_out),
+        TrainingTexts(chosen.data, chosen.held_out),
         chosen.stage or staged.STAGES,
         chosen.model or scales.NAMES,
         chosen.minutes,
@@ -293,7 +293,7 @@ def run(chosen: ReproduceOptions) -> None:
     scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
     out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"
     measures = Measures(chosen.evaluator, chosen.judge, chosen.features)
-    texts = Texts(chosen.data, chosen.held_out)
+    texts = TrainingTexts(chosen.data, chosen.held_out)
     if chosen.measure is not None:
         found = measure(chosen.measure, measures)
     elif chosen.train:

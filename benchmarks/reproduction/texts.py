@@ -7,12 +7,12 @@ import gc
 import json
 from pathlib import Path
 
-from benchmarks.protocol.records import Generation, read_records, write_records
+from benchmarks.protocol.records import Continuation, read_records, write_records
 from benchmarks.protocol.results import REAL
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name
 from benchmarks.reproduction.scales import NAMES, Name, StagedScale, label
-from benchmarks.reproduction.training import Places, trained
-from benchmarks.suite import Plan, Suite, finite
+from benchmarks.reproduction.training import ModelPlaces, trained
+from benchmarks.suite import Suite, SuitePlan, finite
 from reviser.core.errors import ReviserError
 
 
@@ -23,15 +23,15 @@ def run_folder(out: Path, budget: int) -> RunFolder:
 def has_written(folder: RunFolder, name: str, count: int) -> bool:
     """Whether all texts of a contestant are there."""
     path = folder.path / "generations" / f"{file_name(name)}.jsonl"
-    return path.exists() and len(read_records(path, Generation)) >= count
+    return path.exists() and len(read_records(path, Continuation)) >= count
 
 
-def generate(name: Name, scale: StagedScale, out: Path, prompts: Path, budget: int, bars: Bars) -> bool:
+def generate(name: Name, scale: StagedScale, out: Path, prompts: Path, budget: int, bars: ProgressBars) -> bool:
     """Let a model of a budget continue all prompts, unless it did; False if it is not trained yet."""
     folder = run_folder(out, budget)
-    places = Places(out, name)
+    places = ModelPlaces(out, name)
     setup = dataclasses.replace(scale.setup, data=str(prompts))
-    plan = Plan(setup, (f"{name}={places.model(budget)}",))
+    plan = SuitePlan(setup, (f"{name}={places.model(budget)}",))
     suite_of = _Suites(plan, folder, out, bars)
     if not suite_of.missing((REAL, name)):
         bars.say(f"{name}, {label(budget)}: has written already")
@@ -48,7 +48,7 @@ def generate(name: Name, scale: StagedScale, out: Path, prompts: Path, budget: i
 class _Suites:
     """The benchmark's own way to let contestants write, into a folder of this budget."""
 
-    def __init__(self, plan: Plan, folder: RunFolder, out: Path, bars: Bars) -> None:
+    def __init__(self, plan: SuitePlan, folder: RunFolder, out: Path, bars: ProgressBars) -> None:
         self._plan = plan
         self._folder = folder
         self._out = out
@@ -63,7 +63,7 @@ class _Suites:
         return [name for name in names if not has_written(self._folder, name, count)]
 
     def write(self) -> None:
-        with Cache(self._out / "cache.sqlite") as cache:
+        with RunCache(self._out / "cache.sqlite") as cache:
             suite = Suite(self._plan, self._folder, cache, self._bars)
             for seed, prompts in suite.prompts.items():
                 write_records(self._folder.file("prompts", f"{seed}.jsonl"), prompts)

@@ -38,7 +38,7 @@ _LATEST = "latest"
 
 
 @dataclass(frozen=True)
-class Places:
+class ModelPlaces:
     """Where one model's things are in the folder of a reproduction."""
 
     out: Path
@@ -59,7 +59,7 @@ class Places:
         return self.of(budget) / "training.json"
 
 
-def trained(places: Places, budget: int, scale: StagedScale) -> bool:
+def trained(places: ModelPlaces, budget: int, scale: StagedScale) -> bool:
     """Whether the model of a budget is there; one of other settings is an error."""
     path = places.record(budget)
     if not path.exists():
@@ -82,7 +82,7 @@ def train(
 ) -> bool:
     """Train a model at all budgets, the smallest first; True once all are done, False if the minutes were over
     before."""
-    places = Places(out, name)
+    places = ModelPlaces(out, name)
     missing = [budget for budget in scale.budgets if not trained(places, budget, scale)]
     if not missing:
         say(f"{name} is trained already, at all budgets")
@@ -97,15 +97,15 @@ def train(
     # What training prints is not the result of this program.
     with contextlib.redirect_stdout(sys.stderr), join_world("none") as world:
         begun = start(name, scale, scale.settings_of(longest), corpus, init, world)
-        stages = _Stages(places, scale, begun, init, deadline, say)
+        stages = _BudgetRuns(places, scale, begun, init, deadline, say)
         return all(stages.branch_off(b) and stages.run(b) for b in missing)
 
 
-class _Stages:
+class _BudgetRuns:
     """One model's runs: the longest, and the ends of the shorter ones, which branch off it when it comes by."""
 
     def __init__(
-        self, places: Places, scale: StagedScale, begun: Start, init: str | None, deadline: float | None, say: Say
+        self, places: ModelPlaces, scale: StagedScale, begun: Start, init: str | None, deadline: float | None, say: Say
     ) -> None:
         self._places = places
         self._scale = scale

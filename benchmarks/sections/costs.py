@@ -10,7 +10,9 @@ from benchmarks.report.plots import Mark, intervals
 
 
 def costs_section(results: Results) -> Section:
-    measured = {entry["name"]: flops.Measured(**entry["flops"]) for entry in results["contestants"] if entry["flops"]}
+    measured = {
+        entry["name"]: flops.MeasuredCost(**entry["flops"]) for entry in results["contestants"] if entry["flops"]
+    }
     colours = colours_of(results)
     marks = [Mark(f"{name}, counted", entry.counted, colour=colours[name]) for name, entry in measured.items()]
     marks += [

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from benchmarks.protocol.results import Results
 from benchmarks.protocol.runs import RunFolder
-from benchmarks.report.blocks import Plot, Sample, Section
+from benchmarks.report.blocks import Plot, ReportSample, Section
 from benchmarks.report.plots import alone
 from benchmarks.report.rendering import as_markdown, as_page, sections_markdown
 from benchmarks.sections.arena import arena_section
@@ -38,7 +38,7 @@ def write_report(folder: RunFolder) -> None:
     write_atomically(folder.file("report.html"), as_page(title, results["provenance"], sections).encode())
 
 
-def sections_of(results: Results, samples: Sequence[Sample] = ()) -> list[Section]:
+def sections_of(results: Results, samples: Sequence[ReportSample] = ()) -> list[Section]:
     """The parts of the report that there is something to say in."""
     parts = [
         Section("Summary", (summary_note(results), summary_table(results))),
@@ -60,7 +60,7 @@ def tables_of(results: Results) -> str:
     """All that the report says in words and tables, as Markdown: no plots, no samples."""
     kept = []
     for section in sections_of(results):
-        blocks = tuple(block for block in section.blocks if not isinstance(block, Plot | Sample))
+        blocks = tuple(block for block in section.blocks if not isinstance(block, Plot | ReportSample))
         if blocks and section.title != "Settings and hardware":
             kept.append(Section(section.title, blocks))
     return sections_markdown(kept)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.measures.statistics import Summary
+from benchmarks.measures.statistics import RunSummary
 from benchmarks.protocol.results import REAL, Results
 from benchmarks.report.blocks import Facts, Section
 from benchmarks.report.figures import rate_with_interval, with_interval
@@ -58,7 +58,9 @@ def summary_table(results: Results) -> Table:
                 f"{entry['endings'].get('stop', 0) / entry['texts']:.0%}",
                 f"{entry['variety']['distinct_2']:.2f}",
                 f"{entry['variety']['repeated_4']:.2f}",
-                f"{Summary.from_dict(entry['statistics']).value('move_fraction'):.0%}" if entry["statistics"] else "–",
+                f"{RunSummary.from_dict(entry['statistics']).value('move_fraction'):.0%}"
+                if entry["statistics"]
+                else "–",
                 f"{entry['seconds']:.2f}" if entry["name"] != REAL else "–",
             )
             for entry in results["contestants"]

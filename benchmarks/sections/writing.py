@@ -17,7 +17,7 @@ def writing_section(results: Results) -> Section:
         return Section("How they write", ())
     colours = colours_of(results)
     table = statistics.table(
-        {name: statistics.Summary.from_dict(entry["statistics"] or {}) for name, entry in editors.items()}
+        {name: statistics.RunSummary.from_dict(entry["statistics"] or {}) for name, entry in editors.items()}
     )
     note = (
         "All statistics are about the actions after the prompt. A backward revision is a backward move "

@@ -27,7 +27,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Cost:
+class ActionCost:
     """Microseconds for one action, on a canvas of `tokens` tokens."""
 
     tokens: int
@@ -37,7 +37,7 @@ class Cost:
     text: float
 
 
-def measure(tokens: int, actions: int = ACTIONS, rounds: int = ROUNDS) -> Cost:
+def measure(tokens: int, actions: int = ACTIONS, rounds: int = ROUNDS) -> ActionCost:
     """The best of several rounds of random edits around the middle of the canvas."""
     tokenizer = Gpt2Tokenizer()
     chooser = random.Random(SEED)
@@ -50,7 +50,7 @@ def measure(tokens: int, actions: int = ACTIONS, rounds: int = ROUNDS) -> Cost:
         script = _script(chooser, actions)
         spent = _round(canvas, layer, script)
         best = [min(old, new) for old, new in zip(best, spent, strict=True)]
-    return Cost(tokens, *(seconds / actions * 1e6 for seconds in best))
+    return ActionCost(tokens, *(seconds / actions * 1e6 for seconds in best))
 
 
 def _script(chooser: random.Random, actions: int) -> list[Action]:
@@ -80,7 +80,7 @@ def _round(canvas: Canvas, layer: TextLayer, script: list[Action]) -> tuple[floa
     return applied - started, back - shown, masked - applied, shown - masked
 
 
-def report(costs: list[Cost]) -> str:
+def report(costs: list[ActionCost]) -> str:
     head = "| tokens | apply | undo | mask | text layer |\n| ---: | ---: | ---: | ---: | ---: |\n"
     rows = "".join(
         f"| {cost.tokens:,} | {cost.apply:.2f} | {cost.undo:.2f} | {cost.mask:.2f} | {cost.text:.2f} |\n"

@@ -26,10 +26,10 @@ from typing import Annotated
 import torch
 
 from benchmarks.report.provenance import cores, load, write_page
-from benchmarks.speed.contestants.contest import CAPACITY, SEED, Contestant, prompt, timed
+from benchmarks.speed.contestants.contest import CAPACITY, SEED, SpeedContestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import Ours
-from benchmarks.speed.contestants.page import CONTEXTS, Facts, Shares, SpeedResult, report, summary
+from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, report, summary
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
 from reviser.cli.options import Option, Words
@@ -134,7 +134,7 @@ def measure(
         decoder = NativeDecoder.from_model(model, bits, threads=threads, capacity=CAPACITY)  # type: ignore[arg-type]
         name = f"Reviser int{bits}"
         ours = native(decoder, checkpoint.vocabulary, checkpoint.tokenizer, name)
-        contestants: list[Contestant] = [ours]
+        contestants: list[SpeedContestant] = [ours]
         shipped = embedded(threads)
         contestants += [shipped] if shipped else []
         llamas: list[LlamaCpp] = []
@@ -151,7 +151,7 @@ def measure(
         bandwidth = memory_bandwidth(threads)
         for llama_cpp in llamas:
             llama_cpp.close()
-        facts = Facts(
+        facts = EngineFacts(
             bits=decoder.bits,
             table_bits=decoder.table_bits,
             level=decoder.level,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from benchmarks.speed.contestants.contest import Contestant, timed
+from benchmarks.speed.contestants.contest import SpeedContestant, timed
 from benchmarks.speed.contestants.ours import Ours
 from benchmarks.speed.contestants.page import CONTEXTS, Times
 from benchmarks.speed.contestants.race import race
@@ -35,7 +35,7 @@ STEPS = 128
 
 
 @dataclass(frozen=True)
-class Row:
+class GpuRow:
     """The figures of one contestant; `first_ms` by the length of the prompt, as in JSON."""
 
     actions_per_s: float
@@ -51,7 +51,7 @@ class GpuResult:
     precision: str
     torch: str
     memory_gb_s: float
-    contestants: dict[str, Row]
+    contestants: dict[str, GpuRow]
     ratio_transformers: float | None
 
 
@@ -68,12 +68,12 @@ def measure(model: str | None, device: str, rounds: int, steps: int = STEPS) -> 
     return summary(contestants, times, name_of(folder), precision, bandwidth(torch.device(device)))
 
 
-def contestants_of(checkpoint: Checkpoint) -> list[Contestant]:
+def contestants_of(checkpoint: Checkpoint) -> list[SpeedContestant]:
     model = checkpoint.model.eval()
     capacity = min(model.config.context, CAPACITY)
     weights = sum(weight.nbytes for weight in model.parameters())
     instructions = "CUDA" if model.cos.is_cuda else "torch"
-    made: list[Contestant] = [
+    made: list[SpeedContestant] = [
         Ours(
             *(kind(model, capacity), checkpoint.vocabulary, checkpoint.tokenizer, name),
             instructions=instructions,
@@ -93,10 +93,10 @@ def bandwidth(device: torch.device) -> float:
 
 
 def summary(
-    contestants: list[Contestant], times: list[Times], model: str, precision: torch.dtype, rate: float
+    contestants: list[SpeedContestant], times: list[Times], model: str, precision: torch.dtype, rate: float
 ) -> GpuResult:
     rows = {
-        one.name: Row(
+        one.name: GpuRow(
             actions_per_s=spent.steps_per_s,
             read_gb_s=one.step_bytes * spent.steps_per_s / 1e9,
             first_ms=spent.first_ms(),

@@ -36,7 +36,7 @@ PARAGRAPH = 90
 
 
 @dataclass(frozen=True)
-class Proofreading:
+class ProofreadingSpeed:
     """Documents of one kind, proofread: seconds of the clock and of the processor for all threads."""
 
     kind: str
@@ -80,13 +80,13 @@ def with_mistakes(text: str, seed: int) -> tuple[str, int]:
     return " ".join(words), len(chosen)
 
 
-def measure_documents(engine: Engine, words: int, rounds: int, seed: int = 0) -> list[Proofreading]:
+def measure_documents(engine: Engine, words: int, rounds: int, seed: int = 0) -> list[ProofreadingSpeed]:
     """Proofread the same paragraphs clean and with mistakes, by turns; the best of some rounds counts."""
     clean = paragraphs(words)
     spoilt = [with_mistakes(text, seed + number) for number, text in enumerate(clean)]
     kinds = {"clean": (clean, 0), "full of mistakes": ([text for text, _ in spoilt], sum(count for _, count in spoilt))}
     proofreader = Proofreader(engine.policy, engine.tokenizer)
-    best: dict[str, Proofreading] = {}
+    best: dict[str, ProofreadingSpeed] = {}
     for _ in range(rounds):
         for kind, (texts, mistakes) in kinds.items():
             one = _proofread(proofreader, kind, texts, mistakes)
@@ -95,15 +95,15 @@ def measure_documents(engine: Engine, words: int, rounds: int, seed: int = 0) ->
     return [*best.values()]
 
 
-def _proofread(proofreader: Proofreader, kind: str, texts: Sequence[str], mistakes: int) -> Proofreading:
+def _proofread(proofreader: Proofreader, kind: str, texts: Sequence[str], mistakes: int) -> ProofreadingSpeed:
     began, used = time.perf_counter(), time.process_time()
     done = proofreader.proofread_all([Draft(text) for text in texts])
     clock, processor = time.perf_counter() - began, time.process_time() - used
     words = sum(len(text.split()) for text in texts)
-    return Proofreading(kind, words, mistakes, sum(len(one.changes) for one in done), clock, processor)
+    return ProofreadingSpeed(kind, words, mistakes, sum(len(one.changes) for one in done), clock, processor)
 
 
-def documents_table(results: Sequence[Proofreading]) -> str:
+def documents_table(results: Sequence[ProofreadingSpeed]) -> str:
     columns = ("text", "words", "mistakes", "changes", "words/s", "words/s of the processor")
     rows = [
         (
@@ -118,7 +118,7 @@ def documents_table(results: Sequence[Proofreading]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
+class ReadingSpeedOptions:
     """Which model reads, and how much."""
 
     model: Annotated[str | None, Option("a quantised model that revises", default="the default one")] = None
@@ -130,7 +130,7 @@ class ReadingOptions:
     given: Words = ()
 
 
-def run(chosen: ReadingOptions) -> None:
+def run(chosen: ReadingSpeedOptions) -> None:
     """Proofread, and tell."""
     engine = load_engine(chosen.model, threads=chosen.threads)
     policy = engine.policy

@@ -32,7 +32,7 @@ ROUNDS = 9
 
 
 @dataclass(frozen=True)
-class Spent:
+class ProcessCost:
     """Seconds of the processor, and megabytes at the most, of one process."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Start:
+class StartTimes:
     """What rounds took: the least, and the one in the middle."""
 
     what: str
@@ -49,7 +49,7 @@ class Start:
     megabytes: float
 
     @classmethod
-    def of(cls, what: str, rounds: Sequence[Spent]) -> Start:
+    def of(cls, what: str, rounds: Sequence[ProcessCost]) -> StartTimes:
         seconds = [one.seconds for one in rounds]
         memory = statistics.median(one.megabytes for one in rounds)
         return cls(what, min(seconds), statistics.median(seconds), memory)
@@ -67,7 +67,7 @@ print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_
 """
 
 
-def spend(command: Sequence[str], compiled: Path) -> Spent:
+def spend(command: Sequence[str], compiled: Path) -> ProcessCost:
     """Run a command to its end, with modules compiled into that folder."""
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(compiled)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -79,10 +79,10 @@ def spend(command: Sequence[str], compiled: Path) -> Spent:
         raise ReviserError(f"`{shlex.join(command)}` ended with status {int(status)}")
     # Kilobytes, but bytes on macOS.
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    return Spent(float(seconds), int(memory) / unit)
+    return ProcessCost(float(seconds), int(memory) / unit)
 
 
-def measure(rounds: int, model: str | None) -> list[Start]:
+def measure(rounds: int, model: str | None) -> list[StartTimes]:
     """Start all commands by turns."""
     with tempfile.TemporaryDirectory() as folder:
         draft, compiled = Path(folder) / "draft.txt", Path(folder) / "compiled"
@@ -93,16 +93,16 @@ def measure(rounds: int, model: str | None) -> list[Start]:
             "reviser continue, one action": [sys.executable, "-m", "reviser", *one_action],
             "Python with numpy": [sys.executable, "-c", "import numpy"],
         }
-        found: dict[str, list[Spent]] = {what: [] for what in commands}
+        found: dict[str, list[ProcessCost]] = {what: [] for what in commands}
         for number in range(rounds + 1):
             for what, command in commands.items():
                 spent = spend(command, compiled)
                 if number:
                     found[what].append(spent)
-    return [Start.of(what, spent) for what, spent in found.items()]
+    return [StartTimes.of(what, spent) for what, spent in found.items()]
 
 
-def table(starts: Sequence[Start]) -> str:
+def table(starts: Sequence[StartTimes]) -> str:
     lines = [
         "| | processor time, least (s) | median (s) | memory (MB) |",
         "| --- | ---: | ---: | ---: |",

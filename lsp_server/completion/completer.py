@@ -12,21 +12,21 @@ from typing import Literal
 
 from lsp_server.completion.places import is_prose
 from lsp_server.completion.suggestions import (
-    Cache,
     Context,
     Pace,
     Removal,
+    SuggestionCache,
     repeats,
     trim,
     whole_clause,
     without_repetition,
 )
-from lsp_server.documents.document import Document
+from lsp_server.documents.document import EditorDocument
 from lsp_server.documents.sources import format_of_document
 from lsp_server.documents.surroundings import line_ending, surroundings
-from lsp_server.settings import Settings
+from lsp_server.settings import ServerSettings
 from lsp_server.worker.client import WorkerClient
-from lsp_server.worker.tasks import ModelKey, Suggesting
+from lsp_server.worker.tasks import ModelKey, SuggestingTask
 from reviser.decoding.suggestion import begun_word, is_worth_showing
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Completer:
     def __init__(
         self,
         worker: WorkerClient,
-        settings: Callable[[], Settings],
+        settings: Callable[[], ServerSettings],
         key: Callable[[], ModelKey],
         show: Callable[[], None],
     ) -> None:
@@ -61,8 +61,8 @@ class Completer:
         self._settings = settings
         self._key = key
         self._show = show
-        self._cache = Cache()
-        self._asked_for = Cache()
+        self._cache = SuggestionCache()
+        self._asked_for = SuggestionCache()
         self._confidence = self._settings().completion.confidence
         self._last_place: tuple[str, int, bool] | None = None
         self._last_belongs = False
@@ -97,7 +97,9 @@ class Completer:
         for request in self._requests:
             request.work.cancel()
 
-    async def suggest(self, kind: Kind, document: Document, offset: int, count: int, *, invoked: bool) -> list[str]:
+    async def suggest(
+        self, kind: Kind, document: EditorDocument, offset: int, count: int, *, invoked: bool
+    ) -> list[str]:
         """Up to `count` texts for the cursor; none if a newer request has taken this one's place."""
         self._supersede(kind, document)
         work = asyncio.ensure_future(self._suggest(kind, document, offset, count, invoked))
@@ -113,14 +115,14 @@ class Completer:
         finally:
             self._requests.remove(request)
 
-    def _supersede(self, kind: Kind, document: Document) -> None:
+    def _supersede(self, kind: Kind, document: EditorDocument) -> None:
         for request in self._requests:
             same_text = (request.document, request.version) == (document.uri, document.version)
             if request.kind == kind or not same_text:
                 self.superseded += 1
                 request.work.cancel()
 
-    async def _suggest(self, kind: Kind, document: Document, offset: int, count: int, invoked: bool) -> list[str]:
+    async def _suggest(self, kind: Kind, document: EditorDocument, offset: int, count: int, invoked: bool) -> list[str]:
         settings = self._settings().completion
         if settings.confidence != self._confidence:
             self._cache.forget()
@@ -160,7 +162,7 @@ class Completer:
         if not invoked:
             yield from self._cache.find(context)
 
-    def _belongs(self, document: Document, offset: int, invoked: bool) -> bool:
+    def _belongs(self, document: EditorDocument, offset: int, invoked: bool) -> bool:
         """Whether a place is prose, which changes seldom from one letter of a word to the next."""
         text = document.text
         word = begun_word(text[max(offset - 64, 0) : offset])
@@ -188,7 +190,7 @@ class Completer:
     async def _ask(self, context: Context, count: int, invoked: bool) -> list[str]:
         """What the model suggests, likeliest first: unasked only what it is confident of."""
         completion = self._settings().completion
-        task = Suggesting(
+        task = SuggestingTask(
             id=0,
             key=self._key(),
             document=context.document,

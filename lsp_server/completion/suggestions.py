@@ -185,7 +185,7 @@ class Context:
     after: str
 
 
-class Cache:
+class SuggestionCache:
     """Suggestions by the place they were made for, found again while the user types what they say."""
 
     def __init__(self, size: int = 64) -> None:

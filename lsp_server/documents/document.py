@@ -17,14 +17,14 @@ Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EditorPosition:
     """A position as an editor says it: a line, and a column in units of the agreed encoding."""
 
     line: int
     column: int
 
 
-class Document:
+class EditorDocument:
     """One open document."""
 
     def __init__(self, uri: str, language: str, version: int, text: str, encoding: Encoding = "utf-16") -> None:
@@ -55,14 +55,14 @@ class Document:
         self._text, self._buffer = text, Buffer(text)
         return change
 
-    def replace(self, start: Place, end: Place, inserted: str) -> Edit:
+    def replace(self, start: EditorPosition, end: EditorPosition, inserted: str) -> Edit:
         """Take over one change, at the cost of what is around it."""
         first, last = sorted((self.offset(start), self.offset(end)))
         removed = self._buffer.replace(first, last, inserted)
         self._text = None
         return Edit(first, removed, inserted)
 
-    def offset(self, place: Place) -> int:
+    def offset(self, place: EditorPosition) -> int:
         """The character that a position stands before; positions outside the text are drawn into it."""
         if place.line >= self._buffer.line_count:
             return self._buffer.length
@@ -70,11 +70,11 @@ class Document:
         characters = _characters(content, place.column, self.encoding)
         return self._buffer.line_start(place.line) + characters
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> EditorPosition:
         """The position before a character; inside a `\\r\\n` there is none, so it is the one before it."""
         line = self._buffer.line_of(offset)
         before = self._buffer.slice(self._buffer.line_start(line), offset)
-        return Place(line, _units(before.removesuffix("\r"), self.encoding))
+        return EditorPosition(line, _units(before.removesuffix("\r"), self.encoding))
 
 
 def _units(text: str, encoding: Encoding) -> int:
@@ -116,25 +116,25 @@ class Documents:
     """All open documents by their address."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Document] = {}
+        self._open: dict[str, EditorDocument] = {}
         self.encoding: Encoding = "utf-16"
 
-    def open(self, uri: str, language: str, version: int, text: str) -> Document:
-        self._open[uri] = Document(uri, language, version, text, self.encoding)
+    def open(self, uri: str, language: str, version: int, text: str) -> EditorDocument:
+        self._open[uri] = EditorDocument(uri, language, version, text, self.encoding)
         return self._open[uri]
 
     def close(self, uri: str) -> None:
         self._open.pop(uri, None)
 
-    def __getitem__(self, uri: str) -> Document:
+    def __getitem__(self, uri: str) -> EditorDocument:
         if uri not in self._open:
             raise UnknownDocument(uri)
         return self._open[uri]
 
-    def get(self, uri: str) -> Document | None:
+    def get(self, uri: str) -> EditorDocument | None:
         return self._open.get(uri)
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[EditorDocument]:
         return iter(self._open.values())
 
 

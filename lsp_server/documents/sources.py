@@ -6,13 +6,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from lsp_server.documents.document import Document
+from lsp_server.documents.document import EditorDocument
 from lsp_server.settings import path_of
-from reviser.editor.lists import Source
+from reviser.editor.lists import TextSource
 from reviser.prose import Format, format_of, format_of_language
 
 
-def format_of_document(document: Document) -> Format:
+def format_of_document(document: EditorDocument) -> Format:
     """By the editor's name for its language, else by the name of its file."""
     format = format_of_language(document.language)
     if format not in (Format.UNKNOWN, Format.PLAIN):
@@ -27,6 +27,6 @@ def file_of(uri: str) -> Path | None:
     return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 
 
-def source_of(document: Document) -> Source:
+def source_of(document: EditorDocument) -> TextSource:
     """Where a document comes from, as its lists want to know."""
-    return Source(document.uri, file_of(document.uri))
+    return TextSource(document.uri, file_of(document.uri))

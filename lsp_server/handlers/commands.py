@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pygls.exceptions import JsonRpcInternalError
 
-from lsp_server.documents.document import Document
+from lsp_server.documents.document import EditorDocument
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.sources import format_of_document, source_of
 from lsp_server.documents.surroundings import paragraph
@@ -194,7 +194,7 @@ async def reject_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParam
     return await _put_back(ls, document, ls.runs.changes(document.uri))
 
 
-async def _put_back(ls: ReviserServer, document: Document, hunks: list[Hunk]) -> ChangesParams:
+async def _put_back(ls: ReviserServer, document: EditorDocument, hunks: list[Hunk]) -> ChangesParams:
     try:
         await ls.runs.put_back_changes(document.uri, hunks)
     except ReviserError as error:
@@ -202,7 +202,7 @@ async def _put_back(ls: ReviserServer, document: Document, hunks: list[Hunk]) ->
     return ls.editor.describe_changes(document)
 
 
-def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, list[Hunk]]:
+def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[EditorDocument, list[Hunk]]:
     """The change that a command is about: the one named, at a place, or else nearest to it in its line."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)
@@ -221,7 +221,7 @@ def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, l
     return document, found
 
 
-def _in_line(document: Document, hunks: list[Hunk], offset: int) -> list[Hunk]:
+def _in_line(document: EditorDocument, hunks: list[Hunk], offset: int) -> list[Hunk]:
     line = document.place(offset).line
     return [hunk for hunk in hunks if document.place(hunk.start).line <= line <= document.place(hunk.end).line]
 
@@ -230,7 +230,7 @@ def _nearest_to(offset: int) -> Callable[[Hunk], int]:
     return lambda hunk: max(hunk.start - offset, offset - hunk.end)
 
 
-def _span(document: Document, target: Target) -> tuple[int, int]:
+def _span(document: EditorDocument, target: Target) -> tuple[int, int]:
     """The offsets of a target's range, in their order, or of its position."""
     first = target.range.start if target.range else target.position
     last = target.range.end if target.range else target.position
@@ -326,7 +326,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
+async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[EditorDocument, Target]:
     """The document a run is asked for, if the editor and the settings let it be written in."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)

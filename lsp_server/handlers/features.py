@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from lsprotocol import types
 
 from lsp_server.capabilities import Client
-from lsp_server.documents.document import Document
+from lsp_server.documents.document import EditorDocument
 from lsp_server.documents.sources import format_of_document
 from lsp_server.messages import TEXT, TextResult
 from lsp_server.proofreading.diagnostics import hover as hover_over
@@ -123,7 +123,7 @@ def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> Non
     ls.checking.followed(document)
 
 
-def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Edit:
+def _take(document: EditorDocument, event: types.TextDocumentContentChangeEvent) -> Edit:
     if isinstance(event, types.TextDocumentContentChangeWholeDocument):
         return document.replace_all(event.text)
     return document.replace(place(event.range.start), place(event.range.end), event.text)
@@ -157,7 +157,7 @@ async def inline_completion(ls: ReviserServer, params: types.InlineCompletionPar
 
 
 def _extending(
-    document: Document, offset: int, selected: types.SelectedCompletionInfo, texts: list[str]
+    document: EditorDocument, offset: int, selected: types.SelectedCompletionInfo, texts: list[str]
 ) -> list[types.InlineCompletionItem]:
     """Only what goes on from the item chosen in the editor's own list, so that one key serves both."""
     typed = document.text[document.offset(place(selected.range.start)) : offset]
@@ -182,7 +182,7 @@ async def completion(ls: ReviserServer, params: types.CompletionParams) -> types
     return types.CompletionList(is_incomplete=True, items=items)
 
 
-def _item(document: Document, offset: int, text: str, rank: int) -> types.CompletionItem:
+def _item(document: EditorDocument, offset: int, text: str, rank: int) -> types.CompletionItem:
     """A list entry that replaces the word begun, since editors filter by it."""
     found = _LAST_WORD.search(document.text, max(offset - 64, 0), offset)
     start = found.start() if found else offset
@@ -210,7 +210,7 @@ def resolve(ls: ReviserServer, item: types.CompletionItem) -> types.CompletionIt
 
 
 async def _suggest(
-    ls: ReviserServer, kind: Any, document: Document, offset: int, count: int, invoked: bool
+    ls: ReviserServer, kind: Any, document: EditorDocument, offset: int, count: int, invoked: bool
 ) -> list[str]:
     await ls.settled()
     if not ls.allows(document) or not ls.settings.completion.enabled or ls.runs.current:
@@ -267,7 +267,7 @@ def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[type
     return actions
 
 
-def _rewrites(ls: ReviserServer, document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
+def _rewrites(ls: ReviserServer, document: EditorDocument, params: types.CodeActionParams) -> list[types.CodeAction]:
     if not ls.allows(document) or not ls.client.applies_edits:
         return []
     invoked = params.context.trigger_kind != types.CodeActionTriggerKind.Automatic
@@ -289,7 +289,9 @@ def _is_under(kind: str, wanted: str) -> bool:
     return kind == wanted or kind.startswith(f"{wanted}.") or not wanted
 
 
-def _offers(ls: ReviserServer, document: Document, range: types.Range, invoked: bool) -> list[tuple[str, str, Any]]:
+def _offers(
+    ls: ReviserServer, document: EditorDocument, range: types.Range, invoked: bool
+) -> list[tuple[str, str, Any]]:
     """What can be done here. Unasked, an editor is told only of a run that there is."""
     about = {"uri": document.uri}
     run = ls.runs.last(document.uri)
@@ -310,7 +312,7 @@ def _offers(ls: ReviserServer, document: Document, range: types.Range, invoked: 
     return offers
 
 
-def _change_offers(ls: ReviserServer, document: Document, range: types.Range) -> list[tuple[str, str, Any]]:
+def _change_offers(ls: ReviserServer, document: EditorDocument, range: types.Range) -> list[tuple[str, str, Any]]:
     """What can be done about the changes of a revision: about each that is touched, and about all."""
     about = {"uri": document.uri}
     start, end = document.offset(place(range.start)), document.offset(place(range.end))

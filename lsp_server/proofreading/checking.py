@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
-from lsp_server.documents.document import Document, Documents
+from lsp_server.documents.document import Documents, EditorDocument
 from lsp_server.documents.sources import format_of_document, source_of
-from lsp_server.settings import Settings
+from lsp_server.settings import ServerSettings
 from lsp_server.worker.client import WorkerClient
-from lsp_server.worker.tasks import Event, ModelKey, Reading
+from lsp_server.worker.tasks import Event, ModelKey, ReadingTask
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import MOST, excerpt, whole_characters
@@ -40,12 +40,12 @@ class Checking:
         self,
         worker: WorkerClient,
         documents: Documents,
-        settings: Callable[[], Settings],
+        settings: Callable[[], ServerSettings],
         key: Callable[[], ModelKey],
-        allows: Callable[[Document], bool],
+        allows: Callable[[EditorDocument], bool],
         lists: Lists,
         ready: Callable[[], Awaitable[None]],
-        show: Callable[[Document], None],
+        show: Callable[[EditorDocument], None],
         report: Callable[[str], None],
     ) -> None:
         self._worker = worker
@@ -67,7 +67,7 @@ class Checking:
 
     # What happens to documents
 
-    def open(self, document: Document) -> None:
+    def open(self, document: EditorDocument) -> None:
         self.close(document.uri)
         self._states[document.uri] = _State()
         self._schedule(document.uri)
@@ -78,18 +78,18 @@ class Checking:
             state.done.set()
             self._give_up(uri)
 
-    def follow(self, document: Document, change: Edit) -> None:
+    def follow(self, document: EditorDocument, change: Edit) -> None:
         """Take over a change of a document."""
         if state := self._states.get(document.uri):
             state.findings.follow(change)
             state.near = change.start + len(change.new)
 
-    def followed(self, document: Document) -> None:
+    def followed(self, document: EditorDocument) -> None:
         """All changes of a message have been taken over."""
         self._schedule(document.uri)
         self._show(document)
 
-    def look_at(self, document: Document, offset: int) -> None:
+    def look_at(self, document: EditorDocument, offset: int) -> None:
         """The user is here: in a long document, this part is read too."""
         state = self._states.get(document.uri)
         if state is None or document.length <= MOST or state.read[0] <= offset <= state.read[1]:
@@ -125,33 +125,33 @@ class Checking:
 
     # What is known of them
 
-    def is_on(self, document: Document) -> bool:
+    def is_on(self, document: EditorDocument) -> bool:
         on = self._settings().diagnostics.enabled and self._allows(document)
         on = on and format_of_document(document) is not Format.UNKNOWN
         return on and not self._lists.excludes(source_of(document))
 
-    def findings(self, document: Document) -> list[Suggestion]:
+    def findings(self, document: EditorDocument) -> list[Suggestion]:
         """What is to be shown of a document now."""
         state = self._states.get(document.uri)
         return self._wanted(document, state) if state and self.is_on(document) else []
 
-    def _wanted(self, document: Document, state: _State) -> list[Suggestion]:
+    def _wanted(self, document: EditorDocument, state: _State) -> list[Suggestion]:
         if not len(state.findings):
             return []
         ignored = self._lists.ignored(source_of(document), document.text)
         return [one for one in state.findings if not ignored(one)]
 
-    def revision(self, document: Document) -> int:
+    def revision(self, document: EditorDocument) -> int:
         """Another number whenever there may be something else to show."""
         state = self._states.get(document.uri)
         return state.findings.revision if state else 0
 
-    async def settled(self, document: Document) -> None:
+    async def settled(self, document: EditorDocument) -> None:
         """Wait until a document has been read as it is."""
         if state := self._states.get(document.uri):
             await state.done.wait()
 
-    def leave(self, document: Document) -> None:
+    def leave(self, document: EditorDocument) -> None:
         """A finding of a document is ignored from now on."""
         if state := self._states.get(document.uri):
             state.findings.touch()
@@ -230,7 +230,7 @@ class Checking:
             if state.due is None:
                 state.done.set()
 
-    def _take(self, document: Document, state: _State, event: Event, start: int) -> None:
+    def _take(self, document: EditorDocument, state: _State, event: Event, start: int) -> None:
         if event.kind != "found":
             return
         self.paragraphs_read += event.fresh
@@ -240,11 +240,11 @@ class Checking:
         if state.findings.take(spans, [f for f in found if text.startswith(f.old, f.start)]):
             self._show(document)
 
-    def _task(self, document: Document, start: int, end: int) -> Reading:
+    def _task(self, document: EditorDocument, start: int, end: int) -> ReadingTask:
         settings = self._settings().diagnostics
         project = self._lists.settings(source_of(document))
         near = self._states[document.uri].near
-        return Reading(
+        return ReadingTask(
             id=0,
             key=self._key(),
             # As one unknown character each, since a message may join two halves.
@@ -256,7 +256,7 @@ class Checking:
             kinds=tuple(kind.value for kind in settings.kinds or sorted(project.kinds)),
         )
 
-    async def read_now(self, document: Document, start: int, end: int) -> list[Suggestion]:
+    async def read_now(self, document: EditorDocument, start: int, end: int) -> list[Suggestion]:
         """What is found between two places, which are read at once; an edit in the meantime is an error."""
         version, covered = document.version, 0
         state = self._states.setdefault(document.uri, _State())

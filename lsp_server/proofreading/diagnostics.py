@@ -11,7 +11,7 @@ from typing import Protocol
 from lsprotocol import types
 
 from lsp_server.capabilities import Client
-from lsp_server.documents.document import Document, Documents
+from lsp_server.documents.document import Documents, EditorDocument
 from lsp_server.proofreading.checking import Checking
 from lsp_server.runs.editor import range_of
 from reviser.proofreading.suggestion import Suggestion, quoted
@@ -31,7 +31,7 @@ _PAUSE = 0.5
 _REST = 4
 
 
-def diagnostic(document: Document, finding: Suggestion, *, related: bool) -> types.Diagnostic:
+def diagnostic(document: EditorDocument, finding: Suggestion, *, related: bool) -> types.Diagnostic:
     hint = finding.kind in _HINTS
     return types.Diagnostic(
         range=range_of(document, *finding.shown(document.slice)),
@@ -44,7 +44,7 @@ def diagnostic(document: Document, finding: Suggestion, *, related: bool) -> typ
     )
 
 
-def _related(document: Document, finding: Suggestion) -> list[types.DiagnosticRelatedInformation] | None:
+def _related(document: EditorDocument, finding: Suggestion) -> list[types.DiagnosticRelatedInformation] | None:
     """The sentence as it would be, where the words alone do not say it."""
     words = [len(text.split()) for text in (finding.old, finding.new)]
     if words == [1, 1]:
@@ -59,7 +59,7 @@ def _related(document: Document, finding: Suggestion) -> list[types.DiagnosticRe
     return [types.DiagnosticRelatedInformation(location, f"it would be: {quoted(whole)}")]
 
 
-def hover(document: Document, finding: Suggestion) -> types.Hover:
+def hover(document: EditorDocument, finding: Suggestion) -> types.Hover:
     lines = [finding.says, f"kind: {finding.kind}", f"confidence: {round(100 * finding.confidence)} %"]
     content = types.MarkupContent(types.MarkupKind.PlainText, "\n".join(lines))
     return types.Hover(content, range_of(document, *finding.shown(document.slice)))
@@ -102,7 +102,7 @@ class Diagnostics:
         self._changed_at: dict[str, float] = {}
         self._free_at = 0.0
 
-    def _of(self, document: Document) -> list[types.Diagnostic]:
+    def _of(self, document: EditorDocument) -> list[types.Diagnostic]:
         """The diagnostics of a document, which the editor then knows."""
         began = time.monotonic()
         found = self._server.checking.findings(document)
@@ -113,7 +113,7 @@ class Diagnostics:
         self._free_at = now + _REST * (now - began)
         return items
 
-    def _now(self, document: Document, found: list[Suggestion]) -> _Told:
+    def _now(self, document: EditorDocument, found: list[Suggestion]) -> _Told:
         texts = [(one.old, one.new) for one in found]
         return _Told(texts, self._server.checking.revision(document))
 
@@ -121,7 +121,7 @@ class Diagnostics:
         """Seconds until diagnostics may be put together again."""
         return max(self._free_at - time.monotonic(), 0.0)
 
-    async def answer(self, document: Document, known: str | None) -> types.DocumentDiagnosticReport:
+    async def answer(self, document: EditorDocument, known: str | None) -> types.DocumentDiagnosticReport:
         """The diagnostics of a document; an editor that cannot be told of later ones waits for them."""
         client, checking = self._server.client, self._server.checking
         if not client.pulls_diagnostics:
@@ -138,7 +138,7 @@ class Diagnostics:
             return types.RelatedUnchangedDocumentDiagnosticReport(id)
         return types.RelatedFullDocumentDiagnosticReport(self._of(document), result_id=id)
 
-    def show(self, document: Document) -> None:
+    def show(self, document: EditorDocument) -> None:
         """There may be news of a document."""
         pulls = self._server.client.pulls_diagnostics
         if pulls and not self._server.client.refreshes_diagnostics:
@@ -146,7 +146,7 @@ class Diagnostics:
         self._changed_at[document.uri] = time.monotonic()
         self._tell_later(document, _REFRESH_AFTER if pulls else _PUSH_AFTER)
 
-    def _tell_later(self, document: Document, after: float) -> None:
+    def _tell_later(self, document: EditorDocument, after: float) -> None:
         self._waiting.add(document.uri)
         loop = asyncio.get_running_loop()
         due = loop.time() + max(after, self._rest())
@@ -176,7 +176,7 @@ class Diagnostics:
         for document in documents:
             self._push(document)
 
-    def _push(self, document: Document) -> None:
+    def _push(self, document: EditorDocument) -> None:
         pause = self._changed_at[document.uri] + _PAUSE - time.monotonic()
         if self._is_news(document, moves=pause <= 0):
             items = self._of(document)
@@ -185,7 +185,7 @@ class Diagnostics:
         elif self._is_news(document, moves=True):
             self._tell_later(document, pause)
 
-    def _is_news(self, document: Document, *, moves: bool) -> bool:
+    def _is_news(self, document: EditorDocument, *, moves: bool) -> bool:
         """Whether there is something that the editor does not know; where findings have moved, that is news if it
         `moves`."""
         now = self._now(document, self._server.checking.findings(document))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lsprotocol import types
 
-from lsp_server.documents.document import Document
+from lsp_server.documents.document import EditorDocument
 from lsp_server.proofreading.diagnostics import diagnostic
 from lsp_server.runs.editor import range_of
 from reviser.core.edits import Edit, placed_change
@@ -16,21 +16,21 @@ FIX_ALL = "source.fixAll.reviser"
 _SHOWN = 40
 
 # Makes the edit of a workspace out of text edits in a document.
-WorkspaceEdit = Callable[[Document, Sequence[types.TextEdit]], types.WorkspaceEdit]
+WorkspaceEdit = Callable[[EditorDocument, Sequence[types.TextEdit]], types.WorkspaceEdit]
 
 
-def text_edits(document: Document, findings: Sequence[Suggestion]) -> list[types.TextEdit]:
+def text_edits(document: EditorDocument, findings: Sequence[Suggestion]) -> list[types.TextEdit]:
     """The edits that fix findings."""
     changes = [placed_change(document.text, one.edit) for one in findings]
     return [_text_edit(document, change) for change in changes]
 
 
-def _text_edit(document: Document, change: Edit) -> types.TextEdit:
+def _text_edit(document: EditorDocument, change: Edit) -> types.TextEdit:
     return types.TextEdit(range_of(document, change.start, change.end), change.new)
 
 
 def quick_fixes(
-    document: Document, here: Sequence[Suggestion], everywhere: Sequence[Suggestion], edit: WorkspaceEdit
+    document: EditorDocument, here: Sequence[Suggestion], everywhere: Sequence[Suggestion], edit: WorkspaceEdit
 ) -> Iterator[types.CodeAction]:
     """What can be done about the findings here: about each, then about more of them."""
     for one in here:
@@ -46,7 +46,9 @@ def quick_fixes(
         yield _fix(document, title, everywhere, edit)
 
 
-def fix_all(document: Document, everywhere: Sequence[Suggestion], edit: WorkspaceEdit) -> Iterator[types.CodeAction]:
+def fix_all(
+    document: EditorDocument, everywhere: Sequence[Suggestion], edit: WorkspaceEdit
+) -> Iterator[types.CodeAction]:
     if everywhere:
         yield types.CodeAction(
             title=f"Reviser: fix all ({len(everywhere)})",
@@ -56,7 +58,7 @@ def fix_all(document: Document, everywhere: Sequence[Suggestion], edit: Workspac
 
 
 def _fix(
-    document: Document,
+    document: EditorDocument,
     title: str,
     findings: Sequence[Suggestion],
     edit: WorkspaceEdit,
@@ -71,7 +73,7 @@ def _fix(
     )
 
 
-def _leave(document: Document, finding: Suggestion) -> Iterator[types.CodeAction]:
+def _leave(document: EditorDocument, finding: Suggestion) -> Iterator[types.CodeAction]:
     """To ignore a finding here, or its word everywhere."""
     place = {"uri": document.uri, "range": _as_json(document, finding)}
     offers: list[tuple[str, str, Mapping[str, object]]] = [
@@ -91,7 +93,7 @@ def _leave(document: Document, finding: Suggestion) -> Iterator[types.CodeAction
         )
 
 
-def _as_json(document: Document, finding: Suggestion) -> dict[str, object]:
+def _as_json(document: EditorDocument, finding: Suggestion) -> dict[str, object]:
     places = [document.place(at) for at in (finding.start, finding.end)]
     first, last = ({"line": at.line, "character": at.column} for at in places)
     return {"start": first, "end": last}

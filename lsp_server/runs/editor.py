@@ -14,7 +14,7 @@ from pygls.progress import Progress
 from pygls.protocol import LanguageServerProtocol
 
 from lsp_server.capabilities import Client
-from lsp_server.documents.document import Document, Documents, Place
+from lsp_server.documents.document import Documents, EditorDocument, EditorPosition
 from lsp_server.messages import CHANGES, RUN, ChangesParams, PendingChange, RunParams
 from lsp_server.runs.live_run import LiveRun
 from lsp_server.runs.live_runs import LiveRuns
@@ -24,19 +24,19 @@ from reviser.core.edits import Edit
 logger = logging.getLogger(__name__)
 
 
-def position(place: Place) -> types.Position:
+def position(place: EditorPosition) -> types.Position:
     return types.Position(place.line, place.column)
 
 
-def place(position: types.Position) -> Place:
-    return Place(position.line, position.character)
+def place(position: types.Position) -> EditorPosition:
+    return EditorPosition(position.line, position.character)
 
 
-def range_of(document: Document, start: int, end: int) -> types.Range:
+def range_of(document: EditorDocument, start: int, end: int) -> types.Range:
     return types.Range(position(document.place(start)), position(document.place(end)))
 
 
-class Server(Protocol):
+class NewsServer(Protocol):
     """What of the server an editor's news are made of, and sent through."""
 
     @property
@@ -60,16 +60,16 @@ class Server(Protocol):
 class LspEditor:
     """Edits, progress and news of live runs, sent to a client that may support only some of it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: NewsServer) -> None:
         self._server = server
         self._shown_changes: dict[str, ChangesParams] = {}
 
-    async def apply(self, label: str, document: Document, change: Edit) -> bool:
+    async def apply(self, label: str, document: EditorDocument, change: Edit) -> bool:
         """Ask for an edit; the edits of a run have one label, so that a client can group them."""
         edit = types.TextEdit(range_of(document, change.start, change.end), change.new)
         return await self.apply_all(label, document, [edit])
 
-    async def apply_all(self, label: str, document: Document, edits: Sequence[types.TextEdit]) -> bool:
+    async def apply_all(self, label: str, document: EditorDocument, edits: Sequence[types.TextEdit]) -> bool:
         """Ask for several edits at once."""
         params = types.ApplyWorkspaceEditParams(edit=self.workspace_edit(document, edits), label=label)
         reply = self._server.workspace_apply_edit_async(params)
@@ -81,7 +81,7 @@ class LspEditor:
             return False
         return bool(result.applied)
 
-    def workspace_edit(self, document: Document, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
+    def workspace_edit(self, document: EditorDocument, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
         """Edits of a document's present version, if the client can tell versions apart."""
         if not self._server.client.versions_edits:
             return types.WorkspaceEdit(changes={document.uri: [*edits]})
@@ -119,7 +119,7 @@ class LspEditor:
             said=run.failed,
         )
 
-    def show_changes(self, document: Document) -> None:
+    def show_changes(self, document: EditorDocument) -> None:
         """Tell a client that draws them, whenever there is something new to tell."""
         params = self.describe_changes(document)
         known = self._shown_changes.get(document.uri)
@@ -129,7 +129,7 @@ class LspEditor:
         if self._server.client.draws_runs:
             self._server.protocol.notify(CHANGES, params)
 
-    def describe_changes(self, document: Document) -> ChangesParams:
+    def describe_changes(self, document: EditorDocument) -> ChangesParams:
         """The changes of a document that wait to be kept or put back."""
         changes = [
             PendingChange(

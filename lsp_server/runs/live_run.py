@@ -25,7 +25,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @dataclass
-class Region:
+class RunRegion:
     """A stretch of a document: `text` stands at character `start`."""
 
     start: int
@@ -90,7 +90,7 @@ class Ownership:
 
 
 @dataclass(frozen=True)
-class Passage:
+class RevisedPassage:
     """Characters `first` to `last` of what stood in a region, what has become of them, and the cursor in it."""
 
     first: int
@@ -102,7 +102,7 @@ class Passage:
 class LiveRun:
     """One run: where it writes, what the editor shows of it, and what was there before."""
 
-    def __init__(self, id: str, uri: str, region: Region, *, ending: str = "\n", kind: Kind = "infill") -> None:
+    def __init__(self, id: str, uri: str, region: RunRegion, *, ending: str = "\n", kind: Kind = "infill") -> None:
         self.id = id
         self.uri = uri
         self.kind = kind
@@ -117,9 +117,9 @@ class LiveRun:
         self.refusals = 0
         self.hunks = Hunks([], 0, 0, "")
         self._ending = ending
-        self._written: list[Passage] = []
-        self._shown: list[Passage] = []
-        self._pending: list[Passage] | None = None
+        self._written: list[RevisedPassage] = []
+        self._shown: list[RevisedPassage] = []
+        self._pending: list[RevisedPassage] | None = None
         self._sent: Edit | None = None
         self._sent_at = region.start
         self._owned: Ownership | None = None
@@ -157,7 +157,7 @@ class LiveRun:
         start = max(self.region.start - trailing_space, 0)
         # The user may have removed the space while the model was being loaded.
         if text[start : self.region.start].isspace():
-            self.region = Region(start, text[start : self.region.end])
+            self.region = RunRegion(start, text[start : self.region.end])
             self.original = self.region.text
 
     def advance(self, written: str, cursor: int, passage: tuple[int, int] | None = None) -> None:
@@ -166,7 +166,7 @@ class LiveRun:
         if self._written and self._written[-1].first == first:
             self._written.pop()
         reached = len(self._as_shown(written[:cursor]))
-        self._written.append(Passage(first, last, self._as_shown(written), reached))
+        self._written.append(RevisedPassage(first, last, self._as_shown(written), reached))
         self.actions += 1
         if self.state == "loading":
             self.state = "writing"
@@ -177,7 +177,7 @@ class LiveRun:
         plain = _CONTROL.sub(lambda found: found[0] if found[0] in known else "", written)
         return _ANY_ENDING.sub(self._ending, plain)
 
-    def _text(self, passages: list[Passage]) -> str:
+    def _text(self, passages: list[RevisedPassage]) -> str:
         """The region with these passages."""
         parts, end = [], 0
         for passage in passages:
@@ -185,7 +185,7 @@ class LiveRun:
             end = passage.last
         return "".join([*parts, self.original[end:]])
 
-    def _next(self) -> list[Passage]:
+    def _next(self) -> list[RevisedPassage]:
         """What the editor is to show next: an edit is about one passage, and leaves what is between two."""
         count = len(self._shown)
         if count and self._shown[-1] != self._written[count - 1]:
@@ -230,7 +230,7 @@ class LiveRun:
             start = region.explain(change, wanted)
             if start is not None:
                 self.fresh = _inserted(region.text, wanted)
-                self.region = Region(start, wanted)
+                self.region = RunRegion(start, wanted)
                 self._shown, self._pending = self._pending, None
                 return "ours"
         start = region.explain(change, region.text)

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from lsp_server.documents.document import Document, Documents, joined_change
+from lsp_server.documents.document import Documents, EditorDocument, joined_change
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.sources import format_of_document, source_of
 from lsp_server.documents.surroundings import Surroundings, line_ending, offset_before, surroundings
-from lsp_server.runs.live_run import Kind, LiveRun, Region
+from lsp_server.runs.live_run import Kind, LiveRun, RunRegion
 from lsp_server.runs.restoring import Restorer
-from lsp_server.settings import Settings
+from lsp_server.settings import ServerSettings
 from lsp_server.worker.client import WorkerClient
-from lsp_server.worker.tasks import Event, ModelKey, Task
+from lsp_server.worker.tasks import Event, ModelKey, WritingTask
 from reviser.core.edits import Edit, end_of_writing, with_all
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import excerpt
@@ -34,11 +34,11 @@ _ECHO_PATIENCE = 4.0  # seconds, by which a busy machine may be late
 _RETRIES = 50
 
 
-class Written:
+class WrittenText:
     """What the model has written in the place of a text, or of a passage of it that it revises, followed edit by
     edit."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: WritingTask) -> None:
         self._task = task
         self._text = ""
         self._passage = (0, 0)
@@ -57,16 +57,16 @@ class Written:
         return self._text
 
 
-class Editor(Protocol):
+class LiveRunEditor(Protocol):
     """The editor at the other end."""
 
-    async def apply(self, label: str, document: Document, change: Edit) -> bool:
+    async def apply(self, label: str, document: EditorDocument, change: Edit) -> bool:
         """Ask for an edit of this very version of the document; False if it is refused."""
 
     def show(self, run: LiveRun) -> None:
         """Say where a run stands."""
 
-    def show_changes(self, document: Document) -> None:
+    def show_changes(self, document: EditorDocument) -> None:
         """Show which changes of a document wait to be kept or put back."""
 
     def say(self, message: str, *, warns: bool = False) -> None:
@@ -86,8 +86,8 @@ class LiveRuns:
         self,
         worker: WorkerClient,
         documents: Documents,
-        editor: Editor,
-        settings: Callable[[], Settings],
+        editor: LiveRunEditor,
+        settings: Callable[[], ServerSettings],
         key: Callable[[], ModelKey],
         lists: Lists,
     ) -> None:
@@ -131,16 +131,16 @@ class LiveRuns:
         run = self.current
         return run.actions / max(time.monotonic() - self._started, 1e-3) if run else 0.0
 
-    async def continue_(self, document: Document, offset: int | None) -> LiveRun:
+    async def continue_(self, document: EditorDocument, offset: int | None) -> LiveRun:
         """Write on at `offset`, by default at the end, without a look at what follows."""
         start = end_of_writing(document.text) if offset is None else offset
         return await self._start("continue", document, start, start)
 
-    async def infill(self, document: Document, start: int, end: int) -> LiveRun:
+    async def infill(self, document: EditorDocument, start: int, end: int) -> LiveRun:
         """Write between what is before `start` and what is after `end`."""
         return await self._start("infill", document, start, end)
 
-    async def revise(self, document: Document, start: int, end: int) -> LiveRun:
+    async def revise(self, document: EditorDocument, start: int, end: int) -> LiveRun:
         """Revise what stands between `start` and `end`, passage by passage."""
         return await self._start("revise", document, start, end)
 
@@ -217,7 +217,7 @@ class LiveRuns:
         if document := self._documents.get(uri):
             self._editor.show_changes(document)
 
-    def as_sent(self, document: Document, before: str, changes: list[Edit]) -> list[Edit]:
+    def as_sent(self, document: EditorDocument, before: str, changes: list[Edit]) -> list[Edit]:
         """The changes of a message, as one if they are the parts that an editor made of one edit of ours."""
         if len(changes) < 2:
             return changes
@@ -226,7 +226,7 @@ class LiveRuns:
         expected = run is not None and run.uri == document.uri and run.expects(joined)
         return [joined] if expected or self._restorer.expects(document) else changes
 
-    def follow(self, document: Document, change: Edit) -> bool:
+    def follow(self, document: EditorDocument, change: Edit) -> bool:
         """Take over a change of a document; True if it is an edit of a run's own."""
         ours = False
         restored = self._restorer.settle(document)
@@ -237,7 +237,7 @@ class LiveRuns:
                 self._give_up()
         return ours
 
-    def followed(self, document: Document) -> None:
+    def followed(self, document: EditorDocument) -> None:
         """All changes of a message have been taken over."""
         for run in self._runs.get(document.uri, ()):
             run.hunks.check(document.text)
@@ -253,19 +253,19 @@ class LiveRuns:
             self._editor.show(run)
         self._runs.pop(uri, None)
 
-    async def _start(self, kind: Kind, document: Document, start: int, end: int) -> LiveRun:
+    async def _start(self, kind: Kind, document: EditorDocument, start: int, end: int) -> LiveRun:
         await self.stop("another run was started")
         text, settings = document.text, self._settings()
         around = surroundings(text, start, end, 0 if kind == "continue" else _AFTER)
         revises = kind == "revise"
         run = LiveRun(
-            str(next(self._seeds)), document.uri, Region(start, text[start:end]), ending=line_ending(text), kind=kind
+            str(next(self._seeds)), document.uri, RunRegion(start, text[start:end]), ending=line_ending(text), kind=kind
         )
         if revises and not settings.revise.temperature:
             around = _whole_paragraphs(document, start, end)
         source = source_of(document)
         name, ignored = self._lists.places(source)
-        task = Task(
+        task = WritingTask(
             id=0,
             key=self._key(),
             document=document.uri,
@@ -293,7 +293,7 @@ class LiveRuns:
         self._work = asyncio.create_task(self._drive(run, task))
         return run
 
-    async def _drive(self, run: LiveRun, task: Task) -> None:
+    async def _drive(self, run: LiveRun, task: WritingTask) -> None:
         """See a run through; whatever happens, its last word is said to the editor."""
         self._started = time.monotonic()
         self._model = model = asyncio.create_task(self._listen(run, task))
@@ -328,9 +328,9 @@ class LiveRuns:
         elif run.kind == "revise" and run.state == "finished" and not run.hunks:
             self._editor.say("there is nothing to change")
 
-    async def _listen(self, run: LiveRun, task: Task) -> None:
+    async def _listen(self, run: LiveRun, task: WritingTask) -> None:
         """Take over what the model does, as fast as it does it."""
-        written = Written(task)
+        written = WrittenText(task)
         try:
             async with contextlib.aclosing(self._worker.write(task)) as events:
                 async for event in events:
@@ -369,7 +369,7 @@ class LiveRuns:
             if run.whole or run.next_change(document.text) is not None:
                 self._news.set()
 
-    async def _edit(self, run: LiveRun, document: Document, change: Edit) -> None:
+    async def _edit(self, run: LiveRun, document: EditorDocument, change: Edit) -> None:
         """One edit: sent for the version at hand, and judged by what comes back as a change."""
         version = document.version
         run.sent(change)
@@ -397,13 +397,13 @@ class LiveRuns:
             await asyncio.wait_for(self._changed.wait(), patience)
 
 
-def _format(document: Document) -> Format:
+def _format(document: EditorDocument) -> Format:
     """How a document is read that the user wants revised: as plain text where nothing else is known."""
     format = format_of_document(document)
     return Format.PLAIN if format is Format.UNKNOWN else format
 
 
-def _whole_paragraphs(document: Document, start: int, end: int) -> Surroundings:
+def _whole_paragraphs(document: EditorDocument, start: int, end: int) -> Surroundings:
     """What is between two places, and enough around it to tell prose from what is not."""
     text = document.text
     low, high = excerpt(text, start, _format(document))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from lsp_server.documents.document import Document, Documents
+from lsp_server.documents.document import Documents, EditorDocument
 from lsp_server.documents.hunks import Hunk
 from lsp_server.runs.live_run import LiveRun
 from reviser.core.edits import Edit
@@ -31,7 +31,7 @@ class Restorer:
     def __init__(
         self,
         documents: Documents,
-        apply: Callable[[str, Document, Edit], Awaitable[bool]],
+        apply: Callable[[str, EditorDocument, Edit], Awaitable[bool]],
         await_change: Callable[[], Awaitable[None]],
     ) -> None:
         self._documents = documents
@@ -55,12 +55,12 @@ class Restorer:
         async with self._turn:
             await self._put_back(run, hunks, label)
 
-    def expects(self, document: Document) -> bool:
+    def expects(self, document: EditorDocument) -> bool:
         """Whether a document has become what the edit on its way is to make of it."""
         restoring = self._restoring
         return restoring is not None and restoring.run.uri == document.uri and restoring.wanted == document.text
 
-    def settle(self, document: Document) -> LiveRun | None:
+    def settle(self, document: EditorDocument) -> LiveRun | None:
         """If the edit on its way has just been carried out: the run whose changes it put back."""
         restoring = self._restoring
         if restoring is None or not self.expects(document):
@@ -96,7 +96,7 @@ class Restorer:
         raise ReviserError(_REFUSED)
 
     async def _restore(
-        self, run: LiveRun, hunks: list[Hunk], label: str, document: Document, change: Edit
+        self, run: LiveRun, hunks: list[Hunk], label: str, document: EditorDocument, change: Edit
     ) -> tuple[bool, bool]:
         """Ask for an edit: whether the editor says that it did it, and whether the document shows it."""
         self._restoring = Restoring(run, hunks, change.apply_to(document.text))
@@ -106,7 +106,7 @@ class Restorer:
         finally:
             self._restoring = None
 
-    async def _ask(self, label: str, document: Document, change: Edit) -> bool:
+    async def _ask(self, label: str, document: EditorDocument, change: Edit) -> bool:
         """Ask for an edit, and see the document changed; whether the editor says that it did it."""
         version = document.version
         applied = await self._apply(label, document, change)
@@ -116,7 +116,7 @@ class Restorer:
             raise ReviserError(_REFUSED)
         return applied
 
-    def _document(self, run: LiveRun) -> Document:
+    def _document(self, run: LiveRun) -> EditorDocument:
         """A run's document, which may have been closed meanwhile."""
         document = self._documents.get(run.uri)
         if document is None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lsp_server.worker.readers import evaluated_by, read, revise
-from lsp_server.worker.tasks import Event, ModelKey, Order, Suggesting, Task, decode_order, encode_event
+from lsp_server.worker.tasks import Event, ModelKey, Order, SuggestingTask, WritingTask, decode_order, encode_event
 from reviser.core.edits import Edit, within
 from reviser.core.errors import ReviserError
 
@@ -127,11 +127,11 @@ class Worker:
             if task.key not in self._engines:
                 peer.send(Event(task.id, "loading"))
             engine = self._engine(peer, task.key)
-            if isinstance(task, Task) and _proofreads(task, engine):
+            if isinstance(task, WritingTask) and _proofreads(task, engine):
                 revise(task, self._readers[task.key], peer.send, lambda: peer.wants(task))
-            elif isinstance(task, Task):
+            elif isinstance(task, WritingTask):
                 self._write(peer, task, engine)
-            elif isinstance(task, Suggesting):
+            elif isinstance(task, SuggestingTask):
                 self._suggest(peer, task, engine)
             else:
                 read(task, self._readers[task.key], peer.send, lambda: peer.wants(task))
@@ -143,7 +143,7 @@ class Worker:
         finally:
             peer.cancelled.discard(task.id)
 
-    def _write(self, peer: Peer, task: Task, engine: Engine) -> None:
+    def _write(self, peer: Peer, task: WritingTask, engine: Engine) -> None:
         session = self._session(peer, engine, task)
         session.text = task.text
         used, before, reused = evaluated_by(engine), 0, 0
@@ -173,7 +173,7 @@ class Worker:
         used = evaluated_by(engine) - used
         peer.send(Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused))
 
-    def _suggest(self, peer: Peer, task: Suggesting, engine: Engine) -> None:
+    def _suggest(self, peer: Peer, task: SuggestingTask, engine: Engine) -> None:
         from reviser.session.suggesting import SuggestionRequest, Suggestions
 
         session = self._session(peer, engine, task)
@@ -222,7 +222,7 @@ class Worker:
             self._engines[key], self._readers[key] = engine, EditorReader(engine)
         return self._engines[key]
 
-    def _session(self, peer: Peer, engine: Engine, task: Task | Suggesting) -> Session:
+    def _session(self, peer: Peer, engine: Engine, task: WritingTask | SuggestingTask) -> Session:
         """The session of a document, kept so that its window stays put between two tasks."""
         sessions = peer.sessions
         place = (task.key, task.document)
@@ -235,7 +235,7 @@ class Worker:
         return session
 
 
-def generations(session: Session, task: Task) -> Iterator[tuple[Generation, int, int]]:
+def generations(session: Session, task: WritingTask) -> Iterator[tuple[Generation, int, int]]:
     """The runs of a task, one after the other, each with the part of the text that it revises."""
     from reviser.decoding.sampler import Sampler
 
@@ -259,7 +259,7 @@ def _edits(run: Generation, frame: Frame) -> tuple[Edit, ...]:
     return within(changes, start, end)
 
 
-def _proofreads(task: Task, engine: Engine) -> bool:
+def _proofreads(task: WritingTask, engine: Engine) -> bool:
     """Whether a task is to proofread: what is drawn at random takes a run of actions, for models that learned it."""
     return task.revises and (not task.temperature or engine.policy.vocabulary.overtypes)
 

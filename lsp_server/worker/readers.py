@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lsp_server.worker.tasks import Event, Reading, Task
+from lsp_server.worker.tasks import Event, ReadingTask, WritingTask
 from reviser.core.edits import Edit
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NICENESS = 10
 
 
-def read(task: Reading, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
+def read(task: ReadingTask, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
     """Send what is found in a text, as long as the client waits for it."""
     from reviser.editor.reader import Cancelled
     from reviser.proofreading.document import Draft
@@ -39,16 +39,16 @@ def read(task: Reading, reader: EditorReader, send: Callable[[Event], None], wai
     send(Event(task.id, "done", ending=ending))
 
 
-def revise(task: Task, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
+def revise(task: WritingTask, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
     """Proofread a part of a text, and send what changes in its passages, edit by edit."""
     from reviser.editor.reader import Cancelled
     from reviser.proofreading.document import Draft
-    from reviser.proofreading.project.ignoring import Place
+    from reviser.proofreading.project.ignoring import IgnoredPlace
     from reviser.proofreading.project.words import Words
     from reviser.prose import Format, Span
 
     draft = Draft(task.text, Format(task.format), Words(task.words), Span(task.start, task.end))
-    ignored = {Place(*one) for one in task.ignored}
+    ignored = {IgnoredPlace(*one) for one in task.ignored}
     before = evaluated_by(reader.engine)
     ending = "stop"
     try:

@@ -1,6 +1,6 @@
 """What the server and the worker process say to each other: one JSON object a line.
 
-The server sends a `Task` to write, a `Reading`, a `Suggesting`, the id of a task to cancel, or a model to load
+The server sends a `WritingTask` to write, a `ReadingTask`, a `SuggestingTask`, the id of a task to cancel, or a model to load
 ahead of time. The engine answers each task with one event for each action, or for what was found in a part of a
 text, and a last one.
 """
@@ -27,7 +27,7 @@ class ModelKey:
 
 
 @dataclass(frozen=True)
-class Task:
+class WritingTask:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
     When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document
@@ -57,7 +57,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingTask:
     """Proofread `text`, what is nearest to character `near` first; `words` stay, and changes are of these `kinds`."""
 
     id: int
@@ -71,7 +71,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Suggesting:
+class SuggestingTask:
     """Say how `text` goes on at character `at`: see `reviser.session.suggesting.SuggestionRequest`."""
 
     id: int
@@ -85,7 +85,7 @@ class Suggesting:
     whole_line: bool
 
 
-Order = Task | Reading | Suggesting
+Order = WritingTask | ReadingTask | SuggestingTask
 """What is worked on, and answered by events."""
 
 
@@ -130,7 +130,7 @@ class Event:
         return self.kind in ("done", "failed")
 
 
-_NAMES: dict[type[Order], str] = {Task: "write", Reading: "read", Suggesting: "suggest"}
+_NAMES: dict[type[Order], str] = {WritingTask: "write", ReadingTask: "read", SuggestingTask: "suggest"}
 
 
 def encode(message: dict[str, object]) -> bytes:
@@ -164,14 +164,14 @@ def decode_order(line: bytes) -> Order | ModelKey | int:
     if "write" in message:
         fields = message["write"]
         lists = {"words": tuple(fields["words"]), "ignored": tuple(map(tuple, fields["ignored"]))}
-        return Task(**(fields | lists | {"key": ModelKey(**fields["key"])}))
+        return WritingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "read" in message:
         fields = message["read"]
         lists = {name: tuple(fields[name]) for name in ("words", "kinds")}
-        return Reading(**(fields | lists | {"key": ModelKey(**fields["key"])}))
+        return ReadingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "suggest" in message:
         fields = message["suggest"]
-        return Suggesting(**(fields | {"key": ModelKey(**fields["key"])}))
+        return SuggestingTask(**(fields | {"key": ModelKey(**fields["key"])}))
     if "load" in message:
         return ModelKey(**message["load"])
     return int(message["cancel"])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from reviser.checking.cache import Cache, Keys, model_digest
 from reviser.checking.findings import Checked, Failed, Result, Source
-from reviser.checking.workers import Outcome, Reading, Tell, proofread_in_batches, usual_jobs
+from reviser.checking.workers import Outcome, ReaderSettings, Tell, proofread_in_batches, usual_jobs
 from reviser.checkpoints.library import find_model
 from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
 from reviser.proofreading.request import Request
-from reviser.session.documents import Document
+from reviser.session.documents import DocumentFile
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Checker:
     def read(self, path: Path, name: Path) -> Source | Failed:
         """The document at `path`, which is called `name`; its format follows from the name."""
         try:
-            document = Document.read(path, self.encoding)
+            document = DocumentFile.read(path, self.encoding)
             format = self.request.format_of(name, document.text)
             return Source(name, document, Draft(document.text, format, self.request.words(name)))
         except ReviserError as error:
@@ -82,7 +82,7 @@ class Checker:
             yield found
 
     def _read(self, drafts: Sequence[Draft], tell: Tell) -> Iterator[dict[int, Outcome]]:
-        reading = Reading(self.model, self.request.confidence, self.request.kinds, self.threads)
+        reading = ReaderSettings(self.model, self.request.confidence, self.request.kinds, self.threads)
         jobs = self.jobs or usual_jobs()
         return proofread_in_batches(drafts, reading, jobs, tell)
 

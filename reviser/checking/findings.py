@@ -10,7 +10,7 @@ from typing import NamedTuple
 from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
 from reviser.proofreading.suggestion import Suggestion
-from reviser.session.documents import Document
+from reviser.session.documents import DocumentFile
 
 
 class Place(NamedTuple):
@@ -32,7 +32,7 @@ class Source:
     """A document to check; `name` is its path, or what standard input is called."""
 
     name: Path
-    document: Document
+    document: DocumentFile
     draft: Draft
 
 

@@ -34,7 +34,7 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReaderSettings:
     """A model, and how it is to read."""
 
     model: str | None
@@ -42,7 +42,7 @@ class Reading:
     kinds: frozenset[Kind]
     threads: int | None = None
 
-    def shared(self, jobs: int) -> Reading:
+    def shared(self, jobs: int) -> ReaderSettings:
         """The same in each of several processes, which share the cores unless the user says how many threads they
         have."""
         if self.threads is not None or os.environ.get("REVISER_THREADS"):
@@ -70,7 +70,7 @@ def usual_jobs() -> int:
 
 
 def proofread_in_batches(
-    drafts: Sequence[Draft], reading: Reading, jobs: int, tell: Tell
+    drafts: Sequence[Draft], reading: ReaderSettings, jobs: int, tell: Tell
 ) -> Iterator[dict[int, Outcome]]:
     """Proofread drafts in `jobs` processes at the most; outcomes come as they are there, by the drafts' numbers.
 
@@ -120,7 +120,7 @@ def _outcomes(proofreader: Proofreader, drafts: Sequence[Draft], tell: Tell) -> 
 
 
 def _by_workers(
-    drafts: Sequence[Draft], batches: Sequence[Sequence[int]], reading: Reading, jobs: int, tell: Tell
+    drafts: Sequence[Draft], batches: Sequence[Sequence[int]], reading: ReaderSettings, jobs: int, tell: Tell
 ) -> Iterator[dict[int, Outcome]]:
     waiting = list(reversed(batches))
     with ExitStack() as stack:
@@ -158,7 +158,7 @@ def _by_workers(
 class _Worker:
     """A process that proofreads; leaving its block ends it."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReaderSettings) -> None:
         self.pipe, other = Pipe()
         with other:
             # It finds modules where this process does, and not in the folder that the user is in.

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NamedModel:
     """A model that has a name here."""
 
     name: str
@@ -36,18 +36,18 @@ def embedded_folder() -> Path:
     return Path(__file__).parent.parent / "weights"
 
 
-def list_models() -> list[Entry]:
+def list_models() -> list[NamedModel]:
     """Every model with a name: the user's, then the package's, unless the user's default hides it."""
-    entries: list[Entry] = []
+    entries: list[NamedModel] = []
     folder = user_folder()
     if folder.is_dir():
         entries = [
-            Entry(path.name, path, embedded=False)
+            NamedModel(path.name, path, embedded=False)
             for path in sorted(folder.iterdir())
             if not path.name.startswith(".") and _is_model(path)
         ]
     if _is_model(embedded_folder()) and DEFAULT not in (entry.name for entry in entries):
-        entries.append(Entry(DEFAULT, embedded_folder(), embedded=True))
+        entries.append(NamedModel(DEFAULT, embedded_folder(), embedded=True))
     return entries
 
 

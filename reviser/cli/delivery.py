@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
-    from reviser.session.documents import Document
+    from reviser.session.documents import DocumentFile
 
 _HEAD_LINES = 2
 _DIFF_COLOURS = {"@": "cyan", "-": "red", "+": "green"}
@@ -30,7 +30,7 @@ def is_coloured() -> bool:
     return wanted and sys.stdout.isatty()
 
 
-def update_file(document: Document, text: str) -> None:
+def update_file(document: DocumentFile, text: str) -> None:
     """Put `text` in the file of a document, unless somebody else has written it since it was read."""
     if text == document.text:
         return
@@ -40,14 +40,14 @@ def update_file(document: Document, text: str) -> None:
         _tell_of_links(document.path)
 
 
-def is_file_of(document: Document, path: Path | None) -> bool:
+def is_file_of(document: DocumentFile, path: Path | None) -> bool:
     """Whether a path leads to the file that a document was read from."""
     if path is None or path == document.path:
         return path is not None
     return path.exists() and document.path.exists() and path.samefile(document.path)
 
 
-def write_result(document: Document, text: str, output: Path) -> None:
+def write_result(document: DocumentFile, text: str, output: Path) -> None:
     """Put `text`, as the document's file would hold it, where the user asked for it.
 
     Where that is the document's own file and somebody else has written it since, the file stays and the
@@ -70,7 +70,7 @@ def write_result(document: Document, text: str, output: Path) -> None:
             _tell_of_links(output)
 
 
-def print_text(document: Document, text: str) -> None:
+def print_text(document: DocumentFile, text: str) -> None:
     """Print `text`: into a pipe or a file as the document's own file would hold it, byte for byte."""
     from reviser.core.files import STREAM, write_output
 
@@ -82,7 +82,7 @@ def print_text(document: Document, text: str) -> None:
         write_output(STREAM, document.encode(text))
 
 
-def print_diff(document: Document, text: str, name: str | None = None) -> None:
+def print_diff(document: DocumentFile, text: str, name: str | None = None) -> None:
     """Print a unified diff from a document to `text`; in a terminal, with colours. See `Document.diff` for `name`."""
     from reviser.core.files import STREAM, write_output
 

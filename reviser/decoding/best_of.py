@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 from reviser.core.actions import Action, Splice
 from reviser.core.canvas import Canvas
-from reviser.decoding.filling import TRIES, Answer, FillingSearch, Read, Surroundings, Write
+from reviser.decoding.filling import TRIES, Answer, FillingSearch, GapSurroundings, Read, Write
 from reviser.decoding.guidance import Guided
 from reviser.decoding.left_to_right import Reading
 from reviser.decoding.lookahead import copy_of
 from reviser.decoding.rollout import Policy, Rollout, Step
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.sampler import Choice, Sampler
 
 Begin = Callable[[Canvas, Sampler], Rollout]
@@ -37,7 +37,7 @@ class BestRollout(Rollout):
         begin: Begin,
         reading: Reading,
         *,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[ScoreProcessor] = (),
         guided: Guided | None = None,
         tries: int = TRIES,
         max_actions: int = 256,
@@ -69,7 +69,7 @@ class BestRollout(Rollout):
         return super()._decide()
 
     def _best(self) -> tuple[Choice, ...]:
-        around = Surroundings.of(self.canvas, self._reading.readable)
+        around = GapSurroundings.of(self.canvas, self._reading.readable)
         # Where nothing is drawn, all tries would be the same.
         tries = self._tries if self.sampler.temperature else 1
         found = FillingSearch(self.canvas, around, tries, self.max_actions)

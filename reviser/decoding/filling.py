@@ -115,7 +115,7 @@ _Look = Generator[Write | Read, Answer, Filling | None]
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class GapSurroundings:
     """What is read with a filling: the start marker and the last tokens before the gap, and the first ones behind it.
 
     `room` is how many tokens of a filling can be read with them.
@@ -126,7 +126,7 @@ class Surroundings:
     room: int
 
     @classmethod
-    def of(cls, canvas: Canvas, readable: int) -> Surroundings:
+    def of(cls, canvas: Canvas, readable: int) -> GapSurroundings:
         """Those of the gap on a canvas, where so many ids can be read at once."""
         behind = list(canvas.between(canvas.high, min(canvas.high + FOLLOWING, canvas.length)))
         kept = min(_BEFORE, readable // 2, canvas.low)
@@ -144,7 +144,7 @@ class FillingSearch:
     """Looks for the best filling of the gap on a canvas, in runs of `max_actions` at the most."""
 
     canvas: Canvas
-    surroundings: Surroundings
+    surroundings: GapSurroundings
     tries: int = TRIES
     max_actions: int = 256
     fits: Callable[[Sequence[int]], bool] = _always

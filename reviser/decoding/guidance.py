@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.filling import Surroundings
+from reviser.decoding.filling import GapSurroundings
 from reviser.decoding.left_to_right import Reading
 from reviser.decoding.rollout import Policy
 from reviser.model.scoring import Scores
@@ -36,7 +36,7 @@ class Guided:
     log-probability of the first token behind the gap after it, and `last` that of its last token.
     """
 
-    def __init__(self, policy: Policy, reading: Reading, surroundings: Surroundings) -> None:
+    def __init__(self, policy: Policy, reading: Reading, surroundings: GapSurroundings) -> None:
         self._policy = policy
         self._reading = reading
         self._surroundings = surroundings

@@ -14,7 +14,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Policy
-from reviser.model.scoring import Choices, ReadingDecoder, Rows, Scores, shared_length
+from reviser.model.scoring import Choices, ReadingDecoder, Scores, TextRows, shared_length
 
 READABLE: Final = 512
 """Ids of a text that can be read at the most."""
@@ -48,7 +48,7 @@ class Reading:
         self._seen: list[int] = []
 
     @cached_property
-    def _row(self) -> Rows:
+    def _row(self) -> TextRows:
         # Most runs read nothing, so the memory is taken by the first that does.
         return self._decoder.rows(1, self.readable)
 

@@ -17,7 +17,7 @@ from reviser.core.actions import Action, Insert, Splice
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rules.rule import Rule, RuledScores
+from reviser.decoding.rules.rule import RuledScores, ScoreProcessor
 from reviser.decoding.sampler import Choice, Sampler
 from reviser.model.scoring import Scores
 
@@ -155,7 +155,7 @@ class Rollout(Run, Iterator[Step]):
         history: Sequence[int],
         sampler: Sampler | None = None,
         *,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[ScoreProcessor] = (),
         max_actions: int = 256,
     ) -> None:
         super().__init__(canvas, history, sampler, max_actions=max_actions)

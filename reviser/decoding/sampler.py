@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import ValidIds, Vocabulary
 from reviser.decoding.random_numbers import Random, RandomState
-from reviser.native.choosing import RANKED, Chooser, Rule, certain, make_chooser
+from reviser.native.choosing import RANKED, Chooser, DrawingRule, certain, make_chooser
 
 Scores = NDArray[np.float32]
 
@@ -118,11 +118,11 @@ class Sampler:
             self._chooser = make_chooser(self._rule(vocabulary.move_ids))
         return self._chooser
 
-    def _rule(self, moves: range) -> Rule:
+    def _rule(self, moves: range) -> DrawingRule:
         if self.temperature == 0:
-            return Rule(1)
+            return DrawingRule(1)
         cut = (self.top_k, self.temperature, self.top_p, self.min_p)
         if self.move_temperature is None:
-            return Rule(*cut)
+            return DrawingRule(*cut)
         power = max(self.temperature / self.move_temperature, 1.0)
-        return Rule(*cut, moves, power, self.move_odds)
+        return DrawingRule(*cut, moves, power, self.move_odds)

@@ -28,7 +28,7 @@ from reviser.core.vocabulary import MOVES
 from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.lookahead import copy_of
 from reviser.decoding.rollout import Policy, Rollout
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.sampler import Choice, Sampler
 
 # Tokens that are read before what is changed: from the start of a sentence, but so many at the least and the most.
@@ -231,7 +231,7 @@ class CheckedRollout(Rollout):
         tokenizer: Tokenizer,
         sampler: Sampler | None = None,
         *,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[ScoreProcessor] = (),
         max_actions: int = 256,
         reading: Reading | None = None,
     ) -> None:

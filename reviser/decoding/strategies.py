@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import Policy, Rollout
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
 
@@ -25,7 +25,7 @@ class Beginning:
     canvas: Canvas
     history: Sequence[int]
     max_actions: int
-    rules: Sequence[Rule] = ()
+    rules: Sequence[ScoreProcessor] = ()
 
 
 Strategy = Callable[[Beginning, Sampler | None], Rollout]
@@ -38,7 +38,7 @@ def plain(begun: Beginning, sampler: Sampler | None) -> Rollout:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedStrategy:
     """Runs that step back only where the text reads as well with it."""
 
     reading: Reading
@@ -72,10 +72,10 @@ class BestOf:
     def __call__(self, begun: Beginning, sampler: Sampler | None) -> Rollout:
         # Most commands fill no gaps, and begin sooner without this.
         from reviser.decoding.best_of import BestRollout
-        from reviser.decoding.filling import Surroundings
+        from reviser.decoding.filling import GapSurroundings
         from reviser.decoding.guidance import Guided
 
-        around = Surroundings.of(begun.canvas, self.reading.readable)
+        around = GapSurroundings.of(begun.canvas, self.reading.readable)
         guided = Guided(begun.policy, self.reading, around)
         return BestRollout(
             begun.policy,

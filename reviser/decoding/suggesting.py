@@ -24,7 +24,7 @@ from reviser.core.text import visible_text
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.spacing import glued_tokens
-from reviser.decoding.suggestion import Piece, Suggestion
+from reviser.decoding.suggestion import Piece, SuggestedText
 from reviser.model.scoring import Scores
 
 # Where so little of the probability is left, the letters of an unfinished word are followed no further.
@@ -116,7 +116,7 @@ class Suggester:
         least: float = 0.0,
         opens: Opens | None = None,
         goes_on: Callable[[str], bool] = lambda text: True,
-    ) -> Iterator[Suggestion]:
+    ) -> Iterator[SuggestedText]:
         """Up to `count` suggestions after `begun`, likeliest first word first, each of so many tokens at the most.
 
         `history` and `canvas` end where `begun` begins; `opens` says what begins there. A suggestion ends with its
@@ -214,7 +214,7 @@ class Suggester:
         tokens: int,
         least: float,
         goes_on: Callable[[str], bool],
-    ) -> Suggestion:
+    ) -> SuggestedText:
         """What comes after a beginning, as long as it is likely enough."""
         written, chance = list(path.ids), path.chance
         ends: list[_End] = []
@@ -233,7 +233,7 @@ class Suggester:
                 break
             chance += float(chances[token])
             written.append(token)
-        return Suggestion(tuple(_pieces(text, ends)))
+        return SuggestedText(tuple(_pieces(text, ends)))
 
     def _word_ends(self, chances: NDArray[np.float64]) -> float:
         """The log-probability that what comes next does not lengthen the last word."""

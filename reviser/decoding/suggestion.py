@@ -37,7 +37,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class SuggestedText:
     """How a text may go on after what is typed."""
 
     pieces: tuple[Piece, ...]
@@ -46,13 +46,13 @@ class Suggestion:
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
 
-    def sure(self, confidence: float) -> Suggestion:
+    def sure(self, confidence: float) -> SuggestedText:
         """The longest beginning that is at least so likely."""
         kept = 0
         for number, piece in enumerate(self.pieces, 1):
             if piece.chance >= confidence:
                 kept = number
-        return Suggestion(self.pieces[:kept])
+        return SuggestedText(self.pieces[:kept])
 
 
 def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) -> bool:

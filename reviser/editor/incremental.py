@@ -42,7 +42,7 @@ class CheckedPart(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _DocumentPiece:
     """A stretch of a document; `alone` if it is the same prose without the rest of the document."""
 
     span: Span
@@ -81,7 +81,7 @@ class IncrementalChecker:
         prose = paragraphs(text, draft.format)
         terms = terms_in(text, prose, draft.format, self._known)
         names, usage = Words(names_in(prose) | as_names(terms)), usage_in(prose, terms)
-        waiting: list[tuple[_Piece, _Key]] = []
+        waiting: list[tuple[_DocumentPiece, _Key]] = []
         known: list[Suggestion] = []
         for piece in _pieces(draft, prose):
             start, end = piece.span
@@ -100,7 +100,7 @@ class IncrementalChecker:
         yield CheckedPart(tuple(spans), self._agreeing(text, known, usage), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
         # The same may stand in several places.
-        equal: dict[_Key, list[_Piece]] = {}
+        equal: dict[_Key, list[_DocumentPiece]] = {}
         for piece, key in waiting:
             equal.setdefault(key, []).append(piece)
         for key, pieces in equal.items():
@@ -123,7 +123,7 @@ class IncrementalChecker:
             or change.confidence >= needed_if_meant(self._confidence, change.old, change.new)
         )
 
-    def _read(self, draft: Draft, piece: _Piece, names: Words, tell: Tell) -> tuple[Suggestion, ...]:
+    def _read(self, draft: Draft, piece: _DocumentPiece, names: Words, tell: Tell) -> tuple[Suggestion, ...]:
         """What is found in a piece, with places in it."""
         start, end = piece.span
         words = draft.words | names
@@ -169,7 +169,7 @@ def _gaps(length: int, spans: Sequence[Span]) -> list[Span]:
 # Pieces ------------------------------------------------------------------------------------------
 
 
-def _pieces(draft: Draft, prose: Sequence[Paragraph]) -> Iterator[_Piece]:
+def _pieces(draft: Draft, prose: Sequence[Paragraph]) -> Iterator[_DocumentPiece]:
     """The pieces of a document that hold prose, in order."""
     text = draft.text
     bounds = [(one.segments[0].start, one.segments[-1].end) for one in prose]
@@ -180,7 +180,7 @@ def _pieces(draft: Draft, prose: Sequence[Paragraph]) -> Iterator[_Piece]:
         if not all(_reads_alone(draft, prose, lines, group) for group in groups):
             groups = [block]
         alone = len(groups) > 1 or _reads_alone(draft, prose, lines, block)
-        yield from (_Piece(_span(lines, group), alone) for group in groups)
+        yield from (_DocumentPiece(_span(lines, group), alone) for group in groups)
 
 
 def _line_start(text: str, place: int) -> int:

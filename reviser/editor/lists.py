@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.project.ignoring import Place, ignore, list_for, read_ignored
-from reviser.proofreading.project.settings import Settings, files_of_settings, settings_for
+from reviser.proofreading.project.ignoring import IgnoredPlace, ignore, list_for, read_ignored
+from reviser.proofreading.project.settings import ProjectSettings, files_of_settings, settings_for
 from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_file, project_folder, user_file
 from reviser.proofreading.suggestion import Suggestion
 
 Owner = Literal["project", "user"]
 
 
-class Source(NamedTuple):
+class TextSource(NamedTuple):
     """Where the text of a document comes from: its name in the editor, and its file if it has one."""
 
     name: str
@@ -29,14 +29,14 @@ class Lists:
         self._roots = roots
         self._report = report
         # What is ignored in documents without a project, until the editor ends.
-        self._for_now: set[tuple[str, Place]] = set()
-        self._read: dict[Path, tuple[object, frozenset[Place]]] = {}
-        self._settings: dict[Path, tuple[object, Settings]] = {}
+        self._for_now: set[tuple[str, IgnoredPlace]] = set()
+        self._read: dict[Path, tuple[object, frozenset[IgnoredPlace]]] = {}
+        self._settings: dict[Path, tuple[object, ProjectSettings]] = {}
 
-    def settings(self, source: Source) -> Settings:
+    def settings(self, source: TextSource) -> ProjectSettings:
         """The settings of the project of a document; what is wrong with them is told, and the usual ones are taken."""
         if source.file is None:
-            return Settings()
+            return ProjectSettings()
         folder = source.file.parent
         stamp = [_stamp(path) for path in files_of_settings(folder)]
         if self._settings.get(folder, (None,))[0] != stamp:
@@ -44,15 +44,15 @@ class Lists:
                 found = settings_for([source.file])
             except (ReviserError, OSError) as error:
                 self._report(str(error))
-                found = Settings()
+                found = ProjectSettings()
             self._settings[folder] = stamp, found
         return self._settings[folder][1]
 
-    def excludes(self, source: Source) -> bool:
+    def excludes(self, source: TextSource) -> bool:
         """Whether the project of a document wants it not to be read."""
         return source.file is not None and self.settings(source).excludes(source.file)
 
-    def words(self, source: Source) -> Words:
+    def words(self, source: TextSource) -> Words:
         file = source.file
         try:
             settings = self.settings(source)
@@ -63,7 +63,7 @@ class Lists:
             self._report(str(error))
             return Words()
 
-    def add_word(self, source: Source, word: str, owner: Owner) -> Path:
+    def add_word(self, source: TextSource, word: str, owner: Owner) -> Path:
         """Add a word to the user's list, or to the project's; returns where that is."""
         file = source.file
         if owner == "user":
@@ -76,7 +76,7 @@ class Lists:
         add_word(path, word)
         return path
 
-    def places(self, source: Source) -> tuple[str, frozenset[Place]]:
+    def places(self, source: TextSource) -> tuple[str, frozenset[IgnoredPlace]]:
         """The name of a document in its project, and what is ignored in it."""
         name, path = self._place_of(source)
         places = {place for other, place in tuple(self._for_now) if other == source.name}
@@ -84,12 +84,12 @@ class Lists:
             places |= {place for place in self._ignored_in(path) if place.file == name}
         return name, frozenset(places)
 
-    def ignored(self, source: Source, text: str) -> Callable[[Suggestion], bool]:
+    def ignored(self, source: TextSource, text: str) -> Callable[[Suggestion], bool]:
         """Says of a finding of a document of this text whether it is ignored."""
         name, places = self.places(source)
         return lambda one: bool(places) and _place(name, text, one) in places
 
-    def ignore(self, source: Source, text: str, finding: Suggestion) -> Path | None:
+    def ignore(self, source: TextSource, text: str, finding: Suggestion) -> Path | None:
         """Ignore a finding from now on; returns the file that says so, if it belongs to a project."""
         name, path = self._place_of(source)
         place = _place(name, text, finding)
@@ -99,12 +99,12 @@ class Lists:
             ignore(path, place)
         return path
 
-    def _place_of(self, source: Source) -> tuple[str, Path | None]:
+    def _place_of(self, source: TextSource) -> tuple[str, Path | None]:
         """The name of a document in its project, and the project's file of what is ignored."""
         found = list_for(source.file, self._roots()) if source.file else None
         return (source.name, None) if found is None else found
 
-    def _ignored_in(self, path: Path) -> frozenset[Place]:
+    def _ignored_in(self, path: Path) -> frozenset[IgnoredPlace]:
         try:
             stamp = _stamp(path)
             if stamp is None:
@@ -126,5 +126,5 @@ def _stamp(path: Path) -> object:
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def _place(name: str, text: str, finding: Suggestion) -> Place:
-    return Place.of(name, text, finding.start, finding.old, finding.new)
+def _place(name: str, text: str, finding: Suggestion) -> IgnoredPlace:
+    return IgnoredPlace.of(name, text, finding.start, finding.old, finding.new)

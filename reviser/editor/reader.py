@@ -10,7 +10,7 @@ from reviser.editor.incremental import CheckedPart, IncrementalChecker
 from reviser.editor.revising import Revised, revise
 from reviser.proofreading.document import Draft
 from reviser.proofreading.pipeline import Proofreader
-from reviser.proofreading.project.ignoring import Place
+from reviser.proofreading.project.ignoring import IgnoredPlace
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.session.engine import Engine
 from reviser.session.session import check_revises
@@ -41,14 +41,14 @@ class EditorReader:
         return _until(waits, checker.check(draft, near, _stopping(waits)))
 
     def revise(
-        self, draft: Draft, confidence: float, name: str, ignored: Collection[Place], waits: Waits
+        self, draft: Draft, confidence: float, name: str, ignored: Collection[IgnoredPlace], waits: Waits
     ) -> Iterator[Revised]:
         """The changes to a document, which its project calls `name`, but those it ignores; raises `Cancelled`."""
         check_revises(self.engine.policy.vocabulary)
         reader = Proofreader(self.engine.policy, self.engine.tokenizer, confidence=confidence)
 
         def is_wanted(change: Suggestion) -> bool:
-            return Place.of(name, draft.text, change.start, change.old, change.new) not in ignored
+            return IgnoredPlace.of(name, draft.text, change.start, change.old, change.new) not in ignored
 
         return _until(waits, revise(draft, lambda some: reader.proofread(some, _stopping(waits)), is_wanted))
 

@@ -81,7 +81,7 @@ class BatchUpdate(Protocol):
 
 
 @dataclass
-class _Request:
+class _MaskedRequest:
     """What the mask asks of a request's canvas. `output` is vLLM's own list, which grows."""
 
     cursor: int
@@ -94,7 +94,7 @@ class _Request:
     seen: int = field(default=0)
 
     @classmethod
-    def of(cls, canvas: Canvas, output: list[int]) -> _Request:
+    def of(cls, canvas: Canvas, output: list[int]) -> _MaskedRequest:
         return cls(
             canvas.cursor,
             canvas.length,
@@ -128,7 +128,7 @@ class RowMask:
         # Lists: for the one new id of a request the host is quicker with numbers than with tensors.
         self._step: list[int] = self._rules.step.tolist()
         self._growth: list[int] = self._rules.growth.tolist()
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, _MaskedRequest] = {}
 
     def update_state(self, batch_update: BatchUpdate | None) -> None:
         """Follow requests as they come, go and change places."""
@@ -145,13 +145,13 @@ class RowMask:
             if displaced is not None and direction.name == "SWAP":
                 self._requests[source] = displaced
 
-    def _request(self, prompt: list[int], output: list[int], params: Any) -> _Request:
+    def _request(self, prompt: list[int], output: list[int], params: Any) -> _MaskedRequest:
         try:
             canvas = Follower(self.vocabulary, prompt, **_request_options(params)).canvas
         except ReviserError:
             # An error here would end the engine for everybody. Such a request gets nothing but Stop.
-            return _Request(0, 0, 0, 0, 0, output, stopped=True)
-        return _Request.of(canvas, output)
+            return _MaskedRequest(0, 0, 0, 0, 0, output, stopped=True)
+        return _MaskedRequest.of(canvas, output)
 
     def apply(self, logits: Tensor) -> Tensor:
         """Mask the scores (requests, ids) in place."""
@@ -178,13 +178,13 @@ class RowMask:
         logits[places] = logits[places].masked_fill(invalid, -torch.inf)
         return logits
 
-    def _follow(self, request: _Request) -> None:
+    def _follow(self, request: _MaskedRequest) -> None:
         """Carry out what was chosen since the last step."""
         new = request.output[request.seen :]
         request.seen = len(request.output)
         self._take(request, new)
 
-    def _take(self, request: _Request, ids: Iterable[int]) -> None:
+    def _take(self, request: _MaskedRequest, ids: Iterable[int]) -> None:
         for id in ids:
             if request.stopped:
                 return

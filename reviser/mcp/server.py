@@ -25,7 +25,7 @@ from reviser import __version__
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.session.action_editor import ActionEditor
-from reviser.session.documents import Document, offset_at
+from reviser.session.documents import DocumentFile, offset_at
 from reviser.session.replay import unified_diff
 
 # The most bytes of a document, and the most actions of a call.
@@ -48,7 +48,7 @@ Nothing reaches the file before `save`."""
 class OpenDocument:
     """A file under edit, and what it held when it was last read or written."""
 
-    document: Document
+    document: DocumentFile
     editor: ActionEditor
 
     @property
@@ -95,7 +95,7 @@ class Workspace:
             raise ReviserError(f"there is no file {path}")
         if target.stat().st_size > LARGEST:
             raise ReviserError(f"{path} is larger than {LARGEST // 2**20} MB")
-        document = Document.read(target, encoding)
+        document = DocumentFile.read(target, encoding)
         ranges = [_lines_range(document.text, first, last) for first, last in protect]
         editor = ActionEditor(document.text, protected=ranges, max_length=LARGEST)
         opened = OpenDocument(document, editor)
@@ -144,7 +144,7 @@ class Workspace:
             opened.document.update(opened.editor.text)
         else:
             opened.document.write(opened.editor.text)
-        opened.document = Document.read(target, opened.document.asked)
+        opened.document = DocumentFile.read(target, opened.document.asked)
         return opened
 
     def close(self, path: str) -> None:

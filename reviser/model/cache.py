@@ -11,7 +11,7 @@ from reviser.model.config import ModelConfig
 
 
 @dataclass(frozen=True)
-class Span:
+class PassSpan:
     """Where one forward pass stands in the history: worked out once, used by every layer.
 
     `positions` (rows or 1, ids) holds rotary positions. `mask` (rows or 1, 1, ids, window) is true
@@ -30,13 +30,13 @@ class Span:
     histories: tuple[Tensor, Tensor] | None = None
 
 
-def fresh_span(length: int, device: torch.device) -> Span:
+def fresh_span(length: int, device: torch.device) -> PassSpan:
     """The span of a history read from its start: training, scoring, the first prefill."""
     positions = torch.arange(length, device=device)[None]
-    return Span(positions, mask=None, causal=True, window=length, slots=slice(0, length))
+    return PassSpan(positions, mask=None, causal=True, window=length, slots=slice(0, length))
 
 
-def packed_span(positions: Tensor, kernels: bool) -> Span:
+def packed_span(positions: Tensor, kernels: bool) -> PassSpan:
     """The span of rows that hold several histories each, for training.
 
     `positions` (rows, ids) starts at 0 for each history, and stays 0 where there is padding: ids see
@@ -48,8 +48,8 @@ def packed_span(positions: Tensor, kernels: bool) -> Span:
     whole = slice(0, length)
     if not kernels:
         mask = ((place >= firsts[..., None]) & (place <= place[:, None]))[:, None]
-        return Span(positions, mask, False, length, whole)
-    return Span(positions, None, False, length, whole, history_bounds(firsts))
+        return PassSpan(positions, mask, False, length, whole)
+    return PassSpan(positions, None, False, length, whole, history_bounds(firsts))
 
 
 def history_bounds(firsts: Tensor) -> tuple[Tensor, Tensor]:
@@ -138,7 +138,7 @@ class KVCache:
             raise ValueError(f"The cache holds {self.capacity} ids and row lengths are {lengths}.")
         self.lengths = lengths
 
-    def span(self, counts: Sequence[int]) -> Span:
+    def span(self, counts: Sequence[int]) -> PassSpan:
         """Place `counts[row]` new ids after each row; shorter rows are padded on the right."""
         width = max(counts)
         starts = self.lengths
@@ -172,22 +172,22 @@ class KVCache:
 
         if max(starts) == 0:
             # Padding is on the right, where no real id looks: plain causal attention is exact.
-            return Span(positions, mask=None, causal=True, window=window, slots=slots)
+            return PassSpan(positions, mask=None, causal=True, window=window, slots=slots)
         if uniform and width == 1:
-            return Span(positions, mask=None, causal=False, window=window, slots=slots)
-        return Span(positions, self._mask(positions, window), False, window, slots)
+            return PassSpan(positions, mask=None, causal=False, window=window, slots=slots)
+        return PassSpan(positions, self._mask(positions, window), False, window, slots)
 
-    def static_span(self, positions: Tensor) -> Span:
+    def static_span(self, positions: Tensor) -> PassSpan:
         """Place one id per row at `positions` with shapes that never change, for compilation."""
         rows = torch.arange(positions.shape[0], device=positions.device)
         slots = (rows, torch.zeros_like(rows), positions)
         mask = self._mask(positions[:, None], self.capacity)
-        return Span(positions[:, None], mask, False, self.capacity, slots)
+        return PassSpan(positions[:, None], mask, False, self.capacity, slots)
 
     def _mask(self, positions: Tensor, window: int) -> Tensor:
         return torch.arange(window, device=self.device) <= positions[:, None, :, None]
 
-    def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
+    def write(self, layer: int, key: Tensor, value: Tensor, span: PassSpan) -> tuple[Tensor, Tensor]:
         """Store (batch, kv_heads, ids, head_dim) and return what the queries attend to."""
         keys, values = self.keys[layer], self.values[layer]
         if isinstance(span.slots, slice):

@@ -34,7 +34,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reviser.model.cache import KVCache, Span, fresh_span, packed_span
+from reviser.model.cache import KVCache, PassSpan, fresh_span, packed_span
 from reviser.model.conditioning import CanvasBatch, CanvasEncoder, CanvasView, cross_attention
 from reviser.model.config import ModelConfig
 from reviser.model.rotary import rope_tables
@@ -106,7 +106,7 @@ class Attention(nn.Module):
         self.v = nn.Linear(config.width, kv_width, bias=False)
         self.o = nn.Linear(config.width, config.width, bias=False)
 
-    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None) -> Tensor:
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], span: PassSpan, cache: KVCache | None) -> Tensor:
         if span.histories is not None:
             from reviser.model.kernels.packed import packed_attention
 
@@ -124,7 +124,7 @@ class Attention(nn.Module):
         out: Tensor = self.o(y.transpose(1, 2).flatten(-2))
         return out
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, span: Span) -> Tensor:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, span: PassSpan) -> Tensor:
         if self.grouped and q.shape[2] == 1 and not span.causal:
             # The heads of a group ask the same keys: as several queries of one head, they need no
             # copies of these, which the kernels that take a mask would make.
@@ -186,7 +186,7 @@ class SwigluMLP(nn.Module):
         return functional.silu(gate) * up
 
 
-class Block(nn.Module):
+class DecoderLayer(nn.Module):
     """Pre-norm residual layer: self-attention, perhaps canvas cross-attention, MLP."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
@@ -205,7 +205,7 @@ class Block(nn.Module):
         self,
         x: Tensor,
         rope: tuple[Tensor, Tensor],
-        span: Span,
+        span: PassSpan,
         cache: KVCache | None,
         view: CanvasView | None,
         found: Found | None = None,
@@ -224,7 +224,7 @@ class Block(nn.Module):
         return self._add(x, self.mlp(self.mlp_norm(x)))
 
     def _learn(
-        self, x: Tensor, found: Found, rope: tuple[Tensor, Tensor], span: Span, seeds: Tensor
+        self, x: Tensor, found: Found, rope: tuple[Tensor, Tensor], span: PassSpan, seeds: Tensor
     ) -> tuple[Tensor, Found]:
         from reviser.model.kernels.fused import add_norm
 
@@ -260,7 +260,7 @@ class Reviser(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, config.width)
         self.canvas = CanvasEncoder(config) if config.uses_canvas else None
         self.dropout = nn.Dropout(config.dropout)
-        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
+        self.blocks = nn.ModuleList(DecoderLayer(config, layer) for layer in range(config.layers))
         self.final_norm = _norm(config)
         self.head = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
         cos, sin = _rope_tables(config)
@@ -320,7 +320,7 @@ class Reviser(nn.Module):
         kernels = fits and has_kernels(ids.device)
         return self._trunk(ids, packed_span(positions, kernels), None, None)
 
-    def _trunk(self, ids: Tensor, span: Span, cache: KVCache | None, canvas: CanvasBatch | None) -> Tensor:
+    def _trunk(self, ids: Tensor, span: PassSpan, cache: KVCache | None, canvas: CanvasBatch | None) -> Tensor:
         if cache is not None and torch.is_grad_enabled():
             raise RuntimeError("A cached pass has no gradients: run it under torch.no_grad().")
         x: Tensor = self.embedding(ids)
@@ -341,7 +341,7 @@ class Reviser(nn.Module):
         states: Tensor = self.final_norm(x)
         return states
 
-    def _learn(self, embedded: Tensor, rope: tuple[Tensor, Tensor], span: Span) -> Tensor:
+    def _learn(self, embedded: Tensor, rope: tuple[Tensor, Tensor], span: PassSpan) -> Tensor:
         """The final states from embeddings, with what each layer finds added where the next one begins."""
         from reviser.model.kernels.fused import add_norm
 

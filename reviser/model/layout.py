@@ -56,7 +56,7 @@ class Quantisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QuantisedTensor:
     """A tensor of a quantised model: its shape, and its type as safetensors names it."""
 
     shape: tuple[int, ...]
@@ -134,7 +134,7 @@ def _canvas_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     }
 
 
-def matrix_parts(rows: int, columns: int, bits: Bits) -> dict[str, Part]:
+def matrix_parts(rows: int, columns: int, bits: Bits) -> dict[str, QuantisedTensor]:
     """What a matrix of that size is kept as.
 
     The scales of rows are rounded to the range and precision of bfloat16 before anything is derived
@@ -142,21 +142,21 @@ def matrix_parts(rows: int, columns: int, bits: Bits) -> dict[str, Part]:
     """
     groups = -(-columns // GROUP)
     if bits == 32:
-        return {"values": Part((rows, groups * GROUP), "F32")}
-    row_scales = {"row_scales": Part((rows,), "BF16")}
+        return {"values": QuantisedTensor((rows, groups * GROUP), "F32")}
+    row_scales = {"row_scales": QuantisedTensor((rows,), "BF16")}
     if bits == 8:
-        return {"codes": Part((rows, groups * GROUP), "I8")} | row_scales
+        return {"codes": QuantisedTensor((rows, groups * GROUP), "I8")} | row_scales
     return {
-        "codes": Part((rows, groups * GROUP // 2), "U8"),
-        "scales": Part((rows, groups), "U8"),
-        "minima": Part((rows, groups), "U8"),
-        "row_minima": Part((rows,), "BF16"),
+        "codes": QuantisedTensor((rows, groups * GROUP // 2), "U8"),
+        "scales": QuantisedTensor((rows, groups), "U8"),
+        "minima": QuantisedTensor((rows, groups), "U8"),
+        "row_minima": QuantisedTensor((rows,), "BF16"),
     } | row_scales
 
 
-def quantised_tensors(config: ModelConfig, quantisation: Quantisation) -> dict[str, Part]:
+def quantised_tensors(config: ModelConfig, quantisation: Quantisation) -> dict[str, QuantisedTensor]:
     """Every tensor of a quantised model."""
-    vectors = {name: Part((size,), "F32") for name, size in vector_sizes(config).items()}
+    vectors = {name: QuantisedTensor((size,), "F32") for name, size in vector_sizes(config).items()}
     return vectors | {
         f"{name}.{part}": kept
         for name, shape in matrix_shapes(config).items()

@@ -84,7 +84,7 @@ class Decoder(Protocol):
     def truncate(self, length: int) -> None: ...
 
 
-class Rows(Protocol):
+class TextRows(Protocol):
     """Texts beside a decoder's own history, each in a row and of its own length, that are scored together.
 
     `close`, or leaving a `with` block, gives back their memory.
@@ -132,7 +132,7 @@ class ReadingDecoder(Decoder, Protocol):
     def rereads(self) -> bool:
         """Whether rows read a text again from its start whenever it grows: then it is best given whole."""
 
-    def rows(self, count: int, room: int | None = None, *, halved: bool = False) -> Rows:
+    def rows(self, count: int, room: int | None = None, *, halved: bool = False) -> TextRows:
         """Make `count` empty rows for `room` ids each, by default as many as the decoder can hold.
 
         With `halved` they may be read in floats of sixteen bits, where that takes less time.

@@ -50,7 +50,7 @@ class TorchDecoder:
 
 
 class TorchRows:
-    """Texts in rows: `reviser.model.scoring.Rows`. Outlooks read them anew; scores go on from what was read."""
+    """Texts in rows: `reviser.model.scoring.TextRows`. Outlooks read them anew; scores go on from what was read."""
 
     def __init__(self, model: Reviser, count: int, room: int) -> None:
         self._model = model.eval()

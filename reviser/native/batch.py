@@ -100,7 +100,7 @@ class NativeBatch:
         ):
             raise ReviserError("outlooks are wanted of one or more of the ids of each text")
         vocabulary, insertable = choices.vocabulary, choices.insertable
-        chosen = native.Choices(
+        chosen = native.ChoicesStruct(
             insertable.ctypes.data,
             *(len(insertable), vocabulary.delete_id, vocabulary.stop_id),
             *((0, 0.0) if enough is None else (COMMON, enough)),

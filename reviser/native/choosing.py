@@ -23,7 +23,7 @@ _RANKED_BYTES: Final = RANKED.itemsize
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DrawingRule:
     """How an id is drawn: of the `count` highest scores (None: of all), at a temperature above 0, cut by top-p and
     min-p.
 
@@ -52,7 +52,7 @@ class Chooser(Protocol):
         """
 
 
-def make_chooser(rule: Rule) -> Chooser:
+def make_chooser(rule: DrawingRule) -> Chooser:
     """The fastest chooser here."""
     loaded = native.library()
     return NumpyChooser(rule) if loaded is None else NativeChooser(rule, loaded)
@@ -69,10 +69,10 @@ class NativeChooser:
     To ask an array for its address takes longer than much of the rest, so addresses are kept.
     """
 
-    def __init__(self, rule: Rule, loaded: ctypes.CDLL) -> None:
+    def __init__(self, rule: DrawingRule, loaded: ctypes.CDLL) -> None:
         self._choose = loaded.reviser_choose
         self._count = rule.count
-        self._choosing = native.Choosing(
+        self._choosing = native.ChoosingStruct(
             temperature=rule.temperature,
             top_p=rule.top_p,
             min_p=rule.min_p,
@@ -141,7 +141,7 @@ class _Addresses:
 class NumpyChooser:
     """Draws in numpy."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: DrawingRule) -> None:
         self._rule = rule
 
     def choose(

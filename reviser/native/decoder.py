@@ -146,7 +146,7 @@ class NativeDecoder:
 
     def _create(self) -> int:
         config = self.config
-        shape = native.Shape(
+        shape = native.ShapeStruct(
             kind=native.KINDS.index(config.kind),
             vocab=config.vocab_size,
             layers=config.layers,
@@ -196,7 +196,7 @@ class NativeDecoder:
             raise ReviserError(f"the quantised matrix '{name}' does not fit this model")
         codes = kept.pop("values" if bits == 32 else "codes")
         places = {part: values.ctypes.data for part, values in kept.items()}
-        rows = native.Rows(codes=codes.ctypes.data, **places)
+        rows = native.RowsStruct(codes=codes.ctypes.data, **places)
         index = native.MATRICES.index(slot)
         status = self.library.reviser_set_matrix(self.handle, index, layer, rows)
         _check_filled(status, name)

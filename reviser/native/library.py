@@ -33,7 +33,7 @@ MOST_ROWS: Final = 128
 """Histories that can be read together, at the most."""
 
 
-class Shape(ctypes.Structure):
+class ShapeStruct(ctypes.Structure):
     _fields_ = [
         *((name, c_int32) for name in ("kind", "vocab", "layers", "width", "heads", "kv_heads")),
         *((name, c_int32) for name in ("ff", "capacity", "tied")),
@@ -42,7 +42,7 @@ class Shape(ctypes.Structure):
     ]
 
 
-class Rows(ctypes.Structure):
+class RowsStruct(ctypes.Structure):
     _fields_ = [(name, c_void_p) for name in ("codes", "scales", "minima", "row_scales", "row_minima")]
 
 
@@ -54,7 +54,7 @@ class Ranked(ctypes.Structure):
     _fields_ = [("id", c_int64), ("value", c_double)]
 
 
-class Choosing(ctypes.Structure):
+class ChoosingStruct(ctypes.Structure):
     _fields_ = [
         *((name, c_void_p) for name in ("scores", "allowed", "candidates")),
         ("picked", Ranked),
@@ -63,7 +63,7 @@ class Choosing(ctypes.Structure):
     ]
 
 
-class Choices(ctypes.Structure):
+class ChoicesStruct(ctypes.Structure):
     _fields_ = [
         ("insertable", c_void_p),
         *((name, c_int32) for name in ("tokens", "delete_id", "stop_id", "common")),
@@ -115,9 +115,9 @@ def _load() -> ctypes.CDLL | str:
 def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
     signatures: dict[str, tuple[object, list[object]]] = {
         "reviser_level": (c_char_p, [c_char_p]),
-        "reviser_create": (c_void_p, [POINTER(Shape), c_char_p]),
+        "reviser_create": (c_void_p, [POINTER(ShapeStruct), c_char_p]),
         "reviser_free": (None, [c_void_p]),
-        "reviser_set_matrix": (c_int, [c_void_p, c_int, c_int, POINTER(Rows)]),
+        "reviser_set_matrix": (c_int, [c_void_p, c_int, c_int, POINTER(RowsStruct)]),
         "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
         "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
@@ -127,7 +127,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_batch_read": (c_int, [c_void_p, c_int, *[c_void_p] * 5]),
         "reviser_batch_outlooks": (
             c_int,
-            [c_void_p, c_int, *[c_void_p] * 6, POINTER(Choices), c_void_p, POINTER(Questions)],
+            [c_void_p, c_int, *[c_void_p] * 6, POINTER(ChoicesStruct), c_void_p, POINTER(Questions)],
         ),
         "reviser_choose": (c_int, [c_void_p, c_int, c_double]),
         "reviser_step_bytes": (c_int64, [c_void_p]),

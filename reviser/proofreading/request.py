@@ -9,8 +9,8 @@ from pathlib import Path
 from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM, input_name
 from reviser.proofreading.document import Draft, safe_selection
-from reviser.proofreading.project.ignoring import Place, list_for, read_ignored
-from reviser.proofreading.project.settings import Settings, kinds_named
+from reviser.proofreading.project.ignoring import IgnoredPlace, list_for, read_ignored
+from reviser.proofreading.project.settings import ProjectSettings, kinds_named
 from reviser.proofreading.project.words import Words, project_file, user_file
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format, format_of, format_of_language
@@ -29,7 +29,7 @@ class Request:
     @classmethod
     def made(
         cls,
-        settings: Settings,
+        settings: ProjectSettings,
         *,
         confidence: float,
         only: str | None = None,
@@ -71,7 +71,7 @@ class Request:
             return tuple(found)
         name, file = place
         ignored = read_ignored(file)
-        kept = [one for one in found if Place.of(name, draft.text, one.start, one.old, one.new) not in ignored]
+        kept = [one for one in found if IgnoredPlace.of(name, draft.text, one.start, one.old, one.new) not in ignored]
         # What is safe with the others need not be so without them.
         return tuple(found if len(kept) == len(found) else safe_selection(draft, kept))
 

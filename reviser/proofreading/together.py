@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reviser.model.scoring import ReadingDecoder, Rows, shared_length
+from reviser.model.scoring import ReadingDecoder, TextRows, shared_length
 from reviser.proofreading.overtyping import Overtyper
 
 ROWS: Final = 32
@@ -16,7 +16,7 @@ _FEW: Final = 16
 
 
 @dataclass(eq=False)
-class _Row:
+class _ReaderRow:
     """A row of the batch: what it has read, whom it reads for, and who is next."""
 
     number: int
@@ -38,14 +38,14 @@ def read_overtyping(decoder: ReadingDecoder, readers: Sequence[Overtyper], rows:
     room = min(decoder.capacity, max(reader.longest for reader in unread))
     with decoder.rows(count, room, halved=True) as batch:
         all_rows = [
-            _Row(row, deque(unread[len(unread) * row // count : len(unread) * (row + 1) // count]))
+            _ReaderRow(row, deque(unread[len(unread) * row // count : len(unread) * (row + 1) // count]))
             for row in range(count)
         ]
         while active := [row for row in all_rows if _find_reader(row, all_rows, room)]:
             _read_round(batch, active)
 
 
-def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> Overtyper | None:
+def _find_reader(row: _ReaderRow, all_rows: Sequence[_ReaderRow], room: int) -> Overtyper | None:
     """Whom a row reads for: on with its reader, else the next of its own, else one that another row has not come to."""
     while row.reader is None or row.reader.over:
         longest = max(all_rows, key=lambda other: len(other.waiting))
@@ -60,7 +60,7 @@ def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> Overtyper | 
     return row.reader
 
 
-def _read_round(batch: Rows, active: Sequence[_Row]) -> None:
+def _read_round(batch: TextRows, active: Sequence[_ReaderRow]) -> None:
     """Let the readers of rows have what they want to know next."""
     brief = [row for row in active if row.reader and row.reader.enough is not None]
     others = [row for row in active if row not in brief]
@@ -72,7 +72,7 @@ def _read_round(batch: Rows, active: Sequence[_Row]) -> None:
             _read_rows(batch, rows, briefly=rows is brief)
 
 
-def _read_rows(batch: Rows, rows: Sequence[_Row], *, briefly: bool) -> None:
+def _read_rows(batch: TextRows, rows: Sequence[_ReaderRow], *, briefly: bool) -> None:
     """Read for some rows; briefly, if what is enough for each reader may be enough."""
     readers = [row.reader for row in rows if row.reader is not None]
     texts = []

@@ -53,17 +53,17 @@ class OneByOne:
 
 
 @dataclass
-class _Row:
+class _HistoryRow:
     seen: list[int] = field(default_factory=list)
     used: int = 0
 
 
-class Rows:
+class HistoryRows:
     """Rows of the native decoder. A history goes into the row that holds the most of it."""
 
     def __init__(self, decoder: NativeDecoder, rows: int = ROWS) -> None:
         self._batch = NativeBatch(decoder, rows)
-        self._rows = [_Row() for _ in range(rows)]
+        self._rows = [_HistoryRow() for _ in range(rows)]
         self._clock = 0
         self.read = 0
         """Ids that went through the model so far."""
@@ -116,7 +116,7 @@ def scorer_of(policy: SessionPolicy, rows: int = ROWS) -> Scorer:
     More than one are read by other kernels, which round a little otherwise.
     """
     if rows > 1 and isinstance(policy, ModelPolicy) and isinstance(policy.decoder, NativeDecoder):
-        return Rows(policy.decoder, rows)
+        return HistoryRows(policy.decoder, rows)
     return OneByOne(policy)
 
 

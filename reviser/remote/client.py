@@ -57,7 +57,7 @@ class Address:
         return f"{self.scheme}://{host}:{self.port}{self.base}"
 
 
-class Client:
+class CompletionsClient:
     """Asks a server; may be used from several threads."""
 
     def __init__(self, url: str, *, key: str | None = None, timeout: float | None = None) -> None:

@@ -125,7 +125,7 @@ def _number(body: Mapping[str, Any], name: str, default: float | None, least: fl
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenId:
     """One id of a completion, with the probabilities of the likeliest ones where they were asked for."""
 
     id: int
@@ -163,7 +163,7 @@ class Completion:
     def ending(self) -> str:
         return "stop" if self.run.canvas.stopped else "length"
 
-    def chosen(self) -> Iterator[Chosen]:
+    def chosen(self) -> Iterator[ChosenId]:
         run = self.run
         while not run.over and len(run.history) <= self._context:
             if run.actions_taken and not self._wanted():
@@ -172,7 +172,7 @@ class Completion:
             scores = self._batcher.scores(run.history, run.canvas)
             likeliest, chance = self._likeliest(scores)
             step = run.advance(scores)
-            yield Chosen(step.id, chance(step.id), likeliest)
+            yield ChosenId(step.id, chance(step.id), likeliest)
 
     def _likeliest(self, scores: Scores) -> tuple[dict[int, float], Any]:
         """The likeliest valid ids with their log-probabilities among the valid ones."""
@@ -234,7 +234,7 @@ class Wording:
             "model": self.model,
         }
 
-    def _choice(self, asked: Asked, chosen: list[Chosen]) -> dict[str, object]:
+    def _choice(self, asked: Asked, chosen: list[ChosenId]) -> dict[str, object]:
         ids = [one.id for one in chosen]
         choice: dict[str, object] = {"index": 0, "text": self.text(ids), "token_ids": ids}
         choice["logprobs"] = None

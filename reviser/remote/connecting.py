@@ -13,7 +13,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import LoadedModel
-from reviser.remote.client import Client, Refused, ServerError
+from reviser.remote.client import CompletionsClient, Refused, ServerError
 from reviser.remote.policy import RemotePolicy
 
 SCHEME = "openai:"
@@ -38,7 +38,7 @@ class Served:
 def connect(text: str, longest: int) -> LoadedModel:
     """The model that `openai:URL#NAME=LOCAL` names; a sentence if it is not there, or is another."""
     served = Served.parse(text)
-    client = Client(served.url)
+    client = CompletionsClient(served.url)
     record = _record(client, served.model)
     name = str(record["id"])
     # What stands for the served model here must not be a served model itself.
@@ -55,7 +55,7 @@ def connect(text: str, longest: int) -> LoadedModel:
     return LoadedModel(f"{name} at {client.address}", policy, tokenizer)
 
 
-def _record(client: Client, wanted: str | None) -> Mapping[str, Any]:
+def _record(client: CompletionsClient, wanted: str | None) -> Mapping[str, Any]:
     """What the server says of the model that is wanted, by default of its first."""
     answer = client.get("/v1/models")
     try:
@@ -72,7 +72,7 @@ def _record(client: Client, wanted: str | None) -> Mapping[str, Any]:
 
 
 def _check_vocabulary(
-    client: Client, name: str, record: Mapping[str, Any], here: Description, tokenizer: Tokenizer
+    client: CompletionsClient, name: str, record: Mapping[str, Any], here: Description, tokenizer: Tokenizer
 ) -> None:
     """See that the same ids mean the same there, by what the server says of itself or by trying."""
     vocabulary = here.vocabulary

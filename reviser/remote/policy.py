@@ -18,7 +18,7 @@ from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model.scoring import Scores
-from reviser.remote.client import Client, Refused, ServerError
+from reviser.remote.client import CompletionsClient, Refused, ServerError
 
 ALTERNATIVES = 50
 """How many ids a server is asked for: as many as are chosen among, unless told otherwise."""
@@ -32,7 +32,7 @@ class RemotePolicy:
 
     def __init__(
         self,
-        client: Client,
+        client: CompletionsClient,
         model: str,
         vocabulary: Vocabulary,
         context: int,

@@ -30,7 +30,7 @@ from reviser.scoring.loading import (
     read_config,
     short_name,
 )
-from reviser.scoring.perplexity import Evaluator, Kind, Loss, Text
+from reviser.scoring.perplexity import Evaluator, Kind, Loss, PromptedText
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -43,13 +43,13 @@ DRAWS = 16
 
 
 @dataclass(frozen=True)
-class Tokens:
+class EvaluatedText:
     """A text as an evaluator reads it: its ids, of which the first `given` are not measured."""
 
     ids: list[int]
     given: int
 
-    def fitted(self, context: int | None) -> Tokens:
+    def fitted(self, context: int | None) -> EvaluatedText:
         """Without as much of the prompt's beginning as does not fit into the evaluator's context."""
         over = len(self.ids) - context if context else 0
         if over <= 0:
@@ -59,29 +59,29 @@ class Tokens:
                 f"a continuation of {counted(len(self.ids) - self.given, 'token')} does not fit into the "
                 f"evaluator's context of {context}"
             )
-        return Tokens(self.ids[over:], self.given - over)
+        return EvaluatedText(self.ids[over:], self.given - over)
 
-    def cut(self, context: int | None) -> Tokens:
+    def cut(self, context: int | None) -> EvaluatedText:
         """The same, and without the end of a continuation that would leave the prompt no place at all."""
         if context is None:
             return self
         room = max(context - min(self.given, 1), 1)
-        return Tokens(self.ids[: self.given + room], self.given).fitted(context)
+        return EvaluatedText(self.ids[: self.given + room], self.given).fitted(context)
 
     @property
     def measured(self) -> int:
         return len(self.ids) - self.given
 
 
-def read_text(tokenizer: Tokenizer, text: Text, start: Sequence[int] = ()) -> Tokens:
+def read_text(tokenizer: Tokenizer, text: PromptedText, start: Sequence[int] = ()) -> EvaluatedText:
     """The whole text in tokens; one that reaches into the continuation is the continuation's."""
     ids = tokenizer.encode(text.prompt + text.continuation)
     ends = np.cumsum([len(tokenizer.token_bytes(id)) for id in ids])
     given = int(np.searchsorted(ends, len(text.prompt.encode()), side="right"))
-    return Tokens([*start, *ids], len(start) + given)
+    return EvaluatedText([*start, *ids], len(start) + given)
 
 
-def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: Text) -> Tokens:
+def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: PromptedText) -> EvaluatedText:
     """The same with a tokenizer of transformers, and whatever it puts before a text."""
     whole = text.prompt + text.continuation
     encoded = tokenizer(whole, return_offsets_mapping=True, return_special_tokens_mask=True)
@@ -90,7 +90,7 @@ def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: Text) -> Tokens:
     while ids and special[len(ids) - 1]:  # what marks the end would be measured too
         ids.pop()
     given = sum(1 for end, mark in zip(ends[: len(ids)], special, strict=False) if mark or end <= len(text.prompt))
-    return Tokens(ids, given)
+    return EvaluatedText(ids, given)
 
 
 class AutoregressiveEvaluator:
@@ -104,7 +104,7 @@ class AutoregressiveEvaluator:
     def __init__(
         self,
         name: str,
-        read: Callable[[Text], Tokens],
+        read: Callable[[PromptedText], EvaluatedText],
         score: Callable[[Tensor, Tensor], Tensor],
         context: int | None,
         device: torch.device,
@@ -147,7 +147,7 @@ class AutoregressiveEvaluator:
         )
 
     @torch.no_grad()
-    def losses(self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
+    def losses(self, texts: Sequence[PromptedText], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
         rows = [self._read(text).fitted(self._context) for text in texts]
         order = sorted(range(len(rows)), key=lambda number: -len(rows[number].ids))
         found: list[Loss] = [Loss((), 0)] * len(rows)
@@ -213,7 +213,7 @@ class DenoisingEvaluator:
     def __init__(
         self,
         name: str,
-        read: Callable[[Text], Tokens],
+        read: Callable[[PromptedText], EvaluatedText],
         denoiser: Denoiser,
         draws: int = DRAWS,
         context: int | None = None,
@@ -224,7 +224,7 @@ class DenoisingEvaluator:
         self._read = read
         self._denoiser = denoiser
 
-    def losses(self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
+    def losses(self, texts: Sequence[PromptedText], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
         drawn, found = [], []
         for text in texts:
             whole = self._read(text)
@@ -278,7 +278,7 @@ class _Draws:
     weights: Tensor
 
     @classmethod
-    def of(cls, tokens: Tokens, draws: int, mask_id: int, random: np.random.Generator) -> _Draws:
+    def of(cls, tokens: EvaluatedText, draws: int, mask_id: int, random: np.random.Generator) -> _Draws:
         count = tokens.measured
         places = (random.random() + np.arange(draws)) / draws
         # Nothing is masked of a continuation that has no tokens.
@@ -299,7 +299,7 @@ class _Draws:
         return tuple(found)
 
 
-def _random_for(text: Text) -> np.random.Generator:
+def _random_for(text: PromptedText) -> np.random.Generator:
     digest = hashlib.sha256(f"{text.prompt}\0{text.continuation}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 

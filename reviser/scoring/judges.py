@@ -11,7 +11,7 @@ import torch
 
 from reviser.scoring.evaluators import load_evaluator
 from reviser.scoring.loading import default_device, fingerprint, load_causal_lm, load_hf_tokenizer
-from reviser.scoring.perplexity import Evaluator, Loss, Text
+from reviser.scoring.perplexity import Evaluator, Loss, PromptedText
 
 SKYWORK = "Skywork/Skywork-Critic-Llama-3.1-8B"
 LIKELIHOOD = "likelihood:"
@@ -55,7 +55,7 @@ class LikelihoodJudge:
         self._evaluator = evaluator
 
     def answers(self, cases: Sequence[Case]) -> list[Answer]:
-        texts = [Text(case.prompt, shown) for case in cases for shown in (case.a, case.b)]
+        texts = [PromptedText(case.prompt, shown) for case in cases for shown in (case.a, case.b)]
         losses = self._evaluator.losses(texts)
         return [_likelier(a, b) for a, b in zip(losses[::2], losses[1::2], strict=True)]
 

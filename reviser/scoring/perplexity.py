@@ -16,7 +16,7 @@ Kind = Literal["autoregressive", "diffusion"]
 
 
 @dataclass(frozen=True)
-class Text:
+class PromptedText:
     """A prompt and what was written after it."""
 
     prompt: str
@@ -52,7 +52,7 @@ class Evaluator(Protocol):
     @property
     def kind(self) -> Kind: ...
 
-    def losses(self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
+    def losses(self, texts: Sequence[PromptedText], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
         """The loss of each text's continuation, in order; an empty one has no tokens.
 
         `progress` is called with the number of texts done since its last call.
@@ -81,7 +81,7 @@ class Perplexity:
 
 
 def perplexity(
-    evaluator: Evaluator, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
+    evaluator: Evaluator, texts: Sequence[PromptedText], progress: Callable[[int], None] = lambda done: None
 ) -> Perplexity:
     """Measure `texts` and sum up."""
     return summarise(evaluator, evaluator.losses(texts, progress))

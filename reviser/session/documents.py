@@ -12,7 +12,7 @@ from reviser.session.charsets import UTF_8, Charset, read_text, write_text
 
 
 @dataclass(frozen=True)
-class Document:
+class DocumentFile:
     """What a file says and how it says it.
 
     `text` has `\\n` line endings where the file has one kind of ending throughout, so that what is
@@ -27,14 +27,14 @@ class Document:
     asked: str | None = None
 
     @classmethod
-    def read(cls, path: Path, encoding: str | None = None) -> Document:
+    def read(cls, path: Path, encoding: str | None = None) -> DocumentFile:
         """The document in the file at `path`, or on standard input for `-`; its encoding is told by its bytes."""
         text, charset = read_text(read_bytes(path), input_name(path), encoding)
         newline = _only_newline(text)
         return cls(path, text.replace(newline, "\n"), charset, newline, encoding)
 
     @classmethod
-    def new(cls, path: Path, encoding: str | None = None) -> Document:
+    def new(cls, path: Path, encoding: str | None = None) -> DocumentFile:
         """An empty document, which is to become a file at `path`."""
         text, charset = read_text(b"", input_name(path), encoding)
         return cls(path, text, charset, asked=encoding)

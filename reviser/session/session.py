@@ -25,10 +25,10 @@ from reviser.decoding.policy import ModelPolicy, SessionPolicy
 from reviser.decoding.rollout import Rollout, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.rules.spacing import MarkedOnce, Spaced, ends_sentence, ends_with_mark, joining
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.strategies import Beginning, BestOf, Checked, Strategy, plain
+from reviser.decoding.strategies import Beginning, BestOf, CheckedStrategy, Strategy, plain
 from reviser.session.frames import Frame
 from reviser.session.windows import PIECE_SPARE, Window, WindowCutter
 
@@ -235,10 +235,10 @@ class Session:
         canvas, history = seed(self.policy.vocabulary, prefix, suffix, draft=draft, max_length=self.policy.max_length)
         return Beginning(self.policy, canvas, history, min(max_actions, self.policy.context - len(history)))
 
-    def _rules(self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool) -> list[Rule]:
+    def _rules(self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool) -> list[ScoreProcessor]:
         """What a run may write into a window."""
         tokenizer, limit = self.tokenizer, begun.max_actions
-        rules: list[Rule] = []
+        rules: list[ScoreProcessor] = []
         if not window.trailing_space and ends_sentence(window.prefix):
             rules.append(Spaced(tokenizer))
         if searches and ends_with_mark(window.prefix):
@@ -256,7 +256,7 @@ class Session:
         if not (checks or tries > 1) or not can_read(self.policy):
             return plain
         self._reading = reading = self._reading or left_to_right(self.policy)
-        each: Strategy = Checked(reading, self.tokenizer) if checks else plain
+        each: Strategy = CheckedStrategy(reading, self.tokenizer) if checks else plain
         if tries == 1:
             return each
         return BestOf(tries, each, reading, joining(self.tokenizer, window.suffix))

@@ -20,7 +20,7 @@ from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.rollout import Policy, seed
 from reviser.decoding.rules.spacing import ends_sentence
 from reviser.decoding.suggesting import Opens, Suggester
-from reviser.decoding.suggestion import CONFIDENCE, Piece, Suggestion, begun_word, ends_too_soon
+from reviser.decoding.suggestion import CONFIDENCE, Piece, SuggestedText, begun_word, ends_too_soon
 from reviser.session.session import Session
 
 # Characters before and behind a place that are read to see whether a suggestion joins what follows.
@@ -49,7 +49,7 @@ class SuggestionRequest:
     whole_line: bool = False
 
 
-class Suggestions(Iterator[Suggestion]):
+class Suggestions(Iterator[SuggestedText]):
     """Suggestions for the text of a session at character `at`, likeliest first word first.
 
     `goes_on` is told what is written after each token, and may end it. `before` counts the ids that the model reads
@@ -79,14 +79,14 @@ class Suggestions(Iterator[Suggestion]):
         self.seeded = len(self._history)
         self._found = self._search(begun, _opens(window.prefix, begun))
 
-    def __next__(self) -> Suggestion:
+    def __next__(self) -> SuggestedText:
         return next(self._found)
 
     def read(self) -> None:
         """Have the model read what stands around the place; else the first suggestion does."""
         self._session.policy.scores(self._history, self._canvas)
 
-    def _search(self, begun: str, opens: Opens | None) -> Iterator[Suggestion]:
+    def _search(self, begun: str, opens: Opens | None) -> Iterator[SuggestedText]:
         request = self._request
         # Some say the same, or do not join what follows.
         spare = _SPARE if request.count > 1 or self._in_line else 0
@@ -115,7 +115,7 @@ class Suggestions(Iterator[Suggestion]):
         over = not self._request.whole_line and _SENTENCE_OVER.search(written)
         return self._goes_on(written) and not over
 
-    def _first_sentence(self, suggestion: Suggestion) -> Suggestion:
+    def _first_sentence(self, suggestion: SuggestedText) -> SuggestedText:
         """A suggestion up to the end of its first sentence, behind which the next one may have begun."""
         if self._request.whole_line:
             return suggestion
@@ -123,7 +123,7 @@ class Suggestions(Iterator[Suggestion]):
         for number, piece in enumerate(suggestion.pieces, 1):
             text += piece.text
             if _SENTENCE_OVER.search(text):
-                return Suggestion(suggestion.pieces[:number])
+                return SuggestedText(suggestion.pieces[:number])
         return suggestion
 
 
@@ -135,7 +135,7 @@ def _opens(prefix: str, begun: str) -> Opens | None:
     return "sentence" if ends_sentence(prefix) else None
 
 
-def _joined(session: Session, before: str, suggestion: Suggestion, follows: str) -> Suggestion:
+def _joined(session: Session, before: str, suggestion: SuggestedText, follows: str) -> SuggestedText:
     """The longest beginning of a suggestion behind which the line goes on as likely as without it."""
     before = before[-_READ_BEFORE:]
     starts = [found.end() for found in _SENTENCE_START.finditer(before)]
@@ -144,18 +144,18 @@ def _joined(session: Session, before: str, suggestion: Suggestion, follows: str)
     whole = [
         count
         for count in range(len(suggestion.pieces), 0, -1)
-        if not ends_too_soon(Suggestion(suggestion.pieces[:count]).text, behind)
+        if not ends_too_soon(SuggestedText(suggestion.pieces[:count]).text, behind)
     ]
     if _reading(session.policy) is None:
-        return Suggestion(suggestion.pieces[: max(whole, default=0)])
+        return SuggestedText(suggestion.pieces[: max(whole, default=0)])
     alone = _likelihood(session, before, behind)
     for count in whole[:_CUTS]:
-        cut = Suggestion(suggestion.pieces[:count])
+        cut = SuggestedText(suggestion.pieces[:count])
         space = " " if _glues(cut.text, behind) else ""
         if _likelihood(session, before + cut.text + space, behind) >= alone:
             last = cut.pieces[-1]
-            return Suggestion((*cut.pieces[:-1], Piece(last.text + space, last.chance)))
-    return Suggestion(())
+            return SuggestedText((*cut.pieces[:-1], Piece(last.text + space, last.chance)))
+    return SuggestedText(())
 
 
 def _glues(text: str, behind: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.protocol.records import Generation, read_records
+from benchmarks.protocol.records import Continuation, read_records
 from tests.benchmarks.tiny_reviser import tiny_reviser
 from tests.commands import reviser
 from tests.conftest import PAPER_TRAJECTORIES, ROOT
@@ -106,7 +106,7 @@ def test_after_an_interruption_nothing_is_written_twice(home: dict[str, str], tm
     assert 20 <= len(before) < 600
     done = subprocess.run(command, env=os.environ | home, cwd=ROOT, check=False)
     assert done.returncode == 0
-    after = read_records(tmp_path / "run" / "generations" / "default.jsonl", Generation)
+    after = read_records(tmp_path / "run" / "generations" / "default.jsonl", Continuation)
     assert len(after) == 600
     # How long each took is part of a record, so what is equal was not written anew.
     assert before <= {(entry.prompt_id, entry.seconds) for entry in after}

@@ -11,11 +11,11 @@ import pytest
 
 from benchmarks.command import BenchOptions, plan_of
 from benchmarks.measures.statistics import walks
-from benchmarks.protocol.records import Generation, Judgement, Prompt, read_records
+from benchmarks.protocol.records import Continuation, Judgement, TextPrompt, read_records
 from benchmarks.protocol.results import REAL
-from benchmarks.protocol.runs import Bars, Cache, RunFolder
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder
 from benchmarks.protocol.setup import Setup
-from benchmarks.suite import Plan, Suite, positions_over_time
+from benchmarks.suite import Suite, SuitePlan, positions_over_time
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from tests.benchmarks import tiny_models
@@ -36,7 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def plan(folder: Path, **changes: Any) -> Plan:
+def plan(folder: Path, **changes: Any) -> SuitePlan:
     setup = Setup(
         data=str(folder / "texts.jsonl"),
         prompts=5,
@@ -55,12 +55,12 @@ def plan(folder: Path, **changes: Any) -> Plan:
         "both_ways": True,
         "features": ("minilm",),
     }
-    return Plan(**values | changes)
+    return SuitePlan(**values | changes)
 
 
-def carry_out(made: Plan, folder: Path, cache: Path) -> Any:
-    with Cache(cache) as opened:
-        return Suite(made, RunFolder.start(folder, made.to_dict()), opened, Bars(quiet=True)).run()
+def carry_out(made: SuitePlan, folder: Path, cache: Path) -> Any:
+    with RunCache(cache) as opened:
+        return Suite(made, RunFolder.start(folder, made.to_dict()), opened, ProgressBars(quiet=True)).run()
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +71,11 @@ def done(models: Path) -> tuple[Path, Any]:
 
 def test_everything_that_was_written_is_in_the_folder(done: tuple[Path, Any]) -> None:
     folder, results = done
-    prompts = {seed: read_records(folder / "prompts" / f"{seed}.jsonl", Prompt) for seed in (1, 2)}
+    prompts = {seed: read_records(folder / "prompts" / f"{seed}.jsonl", TextPrompt) for seed in (1, 2)}
     assert [len(part) for part in prompts.values()] == [5, 5]
     assert [entry["name"] for entry in results["contestants"]] == [REAL, "tiny-reviser", "baseline"]
     for entry in results["contestants"]:
-        made = read_records(folder / "generations" / f"{entry['file']}.jsonl", Generation)
+        made = read_records(folder / "generations" / f"{entry['file']}.jsonl", Continuation)
         wanted = [(seed, prompt.id) for seed, part in prompts.items() for prompt in part]
         assert [(one.seed, one.prompt_id) for one in made] == wanted
         assert entry["texts"] == 10
@@ -88,7 +88,7 @@ def test_runs_of_a_reviser_are_kept_as_trajectories(done: tuple[Path, Any]) -> N
     folder, results = done
     path = folder / "trajectories" / "tiny-reviser.json"
     runs = load_trajectories(path, path.read_text("utf-8"))
-    made = read_records(folder / "generations" / "tiny-reviser.jsonl", Generation)
+    made = read_records(folder / "generations" / "tiny-reviser.jsonl", Continuation)
     assert [run.action_ids[run.prefix_tokens :] for run in runs] == [one.actions for one in made]
     followed = walks(runs)
     entry = results["contestants"][1]

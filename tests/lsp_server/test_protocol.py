@@ -12,7 +12,7 @@ import pytest_asyncio
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
-from lsp_server.documents.document import Document, Place
+from lsp_server.documents.document import EditorDocument, EditorPosition
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -25,7 +25,7 @@ class Buffer:
 
     def __init__(self, client: LanguageClient, text: str, encoding: Any) -> None:
         self.client = client
-        self.document = Document(URI, "markdown", 1, text, encoding)
+        self.document = EditorDocument(URI, "markdown", 1, text, encoding)
         self.edits: list[types.ApplyWorkspaceEditParams] = []
         client.buffer = self  # type: ignore[attr-defined]
         item = types.TextDocumentItem(URI, "markdown", 1, text)
@@ -43,7 +43,7 @@ class Buffer:
         return types.ApplyWorkspaceEditResult(applied=True)
 
     def replace(self, range: types.Range, text: str) -> None:
-        start, end = (Place(at.line, at.character) for at in (range.start, range.end))
+        start, end = (EditorPosition(at.line, at.character) for at in (range.start, range.end))
         self.document.replace(start, end, text)
         self.document.version += 1
         self.client.text_document_did_change(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lsp_server.settings import CompletionSettings, Settings, read_settings
+from lsp_server.settings import CompletionSettings, ServerSettings, read_settings
 from reviser.proofreading.suggestion import Kind
 
 NOTE = "file:///home/ann/notes/a%20note.md"
@@ -21,12 +21,12 @@ NOTE = "file:///home/ann/notes/a%20note.md"
      "gitcommit", "mail"],
 )  # fmt: skip
 def test_prose_is_on_by_default(language: str) -> None:
-    assert Settings().allows(NOTE, language)
+    assert ServerSettings().allows(NOTE, language)
 
 
 @pytest.mark.parametrize("language", ["python", "c", "typescript", "json", "lua", ""])
 def test_code_is_off_by_default(language: str) -> None:
-    assert not Settings().allows(NOTE, language)
+    assert not ServerSettings().allows(NOTE, language)
 
 
 def test_a_language_can_be_switched() -> None:
@@ -83,8 +83,8 @@ def test_names_are_in_camel_case_and_checked() -> None:
     assert settings.unload_after_s == 5
     assert settings.completion.unit == "line"
     assert settings.live.edits_per_second == 5
-    assert settings.temperature == Settings().temperature
-    assert settings.completion.max_actions == Settings().completion.max_actions
+    assert settings.temperature == ServerSettings().temperature
+    assert settings.completion.max_actions == ServerSettings().completion.max_actions
     assert problems == [
         "the setting completion.maxActions cannot be 0",
         "the setting completion.candidates cannot be True",
@@ -95,13 +95,13 @@ def test_names_are_in_camel_case_and_checked() -> None:
 
 @pytest.mark.parametrize("data", [None, {}, {"completion": None}])
 def test_nothing_sent_means_the_defaults(data: object) -> None:
-    assert read_settings(data) == (Settings(), [])
+    assert read_settings(data) == (ServerSettings(), [])
 
 
 @pytest.mark.parametrize("data", [3, "on", [], {"completion": 7}, {"live": []}])
 def test_what_is_no_settings_is_said(data: object) -> None:
     settings, problems = read_settings(data)
-    assert settings == Settings()
+    assert settings == ServerSettings()
     assert len(problems) == 1
 
 
@@ -117,14 +117,14 @@ def test_the_extension_for_vs_code_knows_the_settings_of_suggestions() -> None:
     defaults = {name: field["default"] for name, field in in_vs_code("completion").items()}
     settings, problems = read_settings({"completion": defaults})
     assert not problems
-    assert settings == Settings()
+    assert settings == ServerSettings()
     assert len(defaults) == len(fields(CompletionSettings))
 
 
 @pytest.mark.parametrize("confidence", [-0.1, 1.1, "high", None])
 def test_how_sure_a_suggestion_must_be_is_a_chance(confidence: Any) -> None:
     settings, problems = read_settings({"completion": {"confidence": confidence}})
-    assert settings == Settings()
+    assert settings == ServerSettings()
     assert problems == [f"the setting completion.confidence cannot be {confidence!r}"]
 
 
@@ -133,7 +133,7 @@ def test_the_extension_for_vs_code_knows_the_settings_of_diagnostics() -> None:
     defaults = {name: field["default"] for name, field in known.items()}
     settings, problems = read_settings({"diagnostics": defaults})
     assert not problems
-    assert settings == Settings()
+    assert settings == ServerSettings()
     assert settings.diagnostics.confidence is None
     assert known["kinds"]["items"]["enum"] == [kind.value for kind in Kind]
 
@@ -145,4 +145,4 @@ def test_kinds_go_by_their_names_with_spaces_or_hyphens() -> None:
     for wrong in ("spelling", ["grammar"], [1]):
         settings, problems = read_settings({"diagnostics": {"kinds": wrong}})
         assert problems == [f"the setting diagnostics.kinds cannot be {wrong!r}"]
-        assert settings == Settings()
+        assert settings == ServerSettings()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from training.batches.packing import Rows
+from training.batches.packing import PackedRows
 from training.trainer.parallel import World
 
 WORDS, ROWS, LENGTH = 40, 8, 32
@@ -19,7 +19,7 @@ class Chains:
 
     waited = 0.0
 
-    def batches(self, first: int) -> Iterator[Rows]:
+    def batches(self, first: int) -> Iterator[PackedRows]:
         number = first
         while True:
             noise = np.random.default_rng(number)
@@ -29,5 +29,5 @@ class Chains:
                 ids[:, at] = (7 * ids[:, at - 1] + 3 + noise.integers(0, 2, ROWS)) % WORDS
             samples = np.zeros_like(ids)
             positions = np.broadcast_to(np.arange(LENGTH, dtype=np.int32), ids.shape).copy()
-            yield Rows(ids, np.ones(ids.shape, dtype=bool), samples, positions)
+            yield PackedRows(ids, np.ones(ids.shape, dtype=bool), samples, positions)
             number += 1

@@ -22,12 +22,12 @@ from reviser.session.engine import Engine
 from tests.toys import ToyTokenizer, quick_decoder, quick_toy_policy, toy_model
 from training.edits.edits import revising_actions
 from tui.app import EditorApp
-from tui.settings import Settings
+from tui.settings import TuiSettings
 
 Script = Callable[[EditorApp, Pilot[None]], Awaitable[None]]
 
 # With next to no chance, a model revises by actions and takes the likeliest.
-QUICK = Settings(seed=5, max_actions=30, proofread=False, revise_temperature=0.02)
+QUICK = TuiSettings(seed=5, max_actions=30, proofread=False, revise_temperature=0.02)
 
 
 def toy_engine(say: Callable[[str], None]) -> Engine:
@@ -107,7 +107,7 @@ class Translator(Corrector):
         return self._towards(self._wanted, canvas)
 
 
-def editor(folder: Path, text: str | None = None, settings: Settings = QUICK, **options: object) -> EditorApp:
+def editor(folder: Path, text: str | None = None, settings: TuiSettings = QUICK, **options: object) -> EditorApp:
     """An editor on a file of `text` in `folder`, or on nothing."""
     files = []
     if text is not None:

@@ -15,8 +15,8 @@ from tests.tui.driving import drive, editor, notes, strike, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS
 from tui.document.draft import Selection
-from tui.settings import Settings
-from tui.widgets.dialogs import Help, Prompt, Question
+from tui.settings import TuiSettings
+from tui.widgets.dialogs import Help, PromptDialog, QuestionDialog
 from tui.widgets.text.editor import Editor
 
 TEXT = "The cat sat.\nIt was a long day\n\n\tdone"
@@ -222,15 +222,15 @@ def test_a_screen_that_was_small_for_a_while_shows_the_first_line_again(tmp_path
 
 async def answer(pilot: Pilot[None], app: EditorApp, text: str) -> None:
     """Fill in the prompt that is open."""
-    await until(pilot, lambda: isinstance(app.screen, Prompt))
+    await until(pilot, lambda: isinstance(app.screen, PromptDialog))
     app.screen.query_one(Input).value = text
     await pilot.press("enter")
-    await until(pilot, lambda: not isinstance(app.screen, Prompt))
+    await until(pilot, lambda: not isinstance(app.screen, PromptDialog))
 
 
 async def choose(pilot: Pilot[None], app: EditorApp, letter: str) -> None:
     """Answer the question that is open."""
-    await until(pilot, lambda: isinstance(app.screen, Question))
+    await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
     asked = app.screen
     await pilot.press(f"alt+{letter}")
     await until(pilot, lambda: app.screen is not asked)
@@ -355,9 +355,9 @@ def test_unsaved_changes_are_guarded_when_closing_and_quitting(tmp_path: Path) -
         await pilot.press("x", "alt+w")
         await choose(pilot, app, "c")
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, Question))
+        await until(pilot, lambda: not isinstance(app.screen, QuestionDialog))
         assert app.is_running
         assert app.sheet.draft.text == "xtext"
         await pilot.press("alt+w")
@@ -398,7 +398,7 @@ def test_changes_on_disk_are_taken_over_or_asked_about(tmp_path: Path) -> None:
         # What is being typed must not answer a question that comes in between.
         app.autosave.look_at_disk()
         await pilot.pause()
-        assert not isinstance(app.screen, Question)
+        assert not isinstance(app.screen, QuestionDialog)
         app.autosave.look_at_disk()
         await choose(pilot, app, "k")
         assert draft.text == "text"
@@ -571,7 +571,7 @@ def test_every_command_can_be_carried_out() -> None:
 
 
 def test_keys_can_be_bound_anew(tmp_path: Path) -> None:
-    settings = Settings(keys={"theme": "f10", "undo": "ctrl+u", "select-all": "ctrl+e"})
+    settings = TuiSettings(keys={"theme": "f10", "undo": "ctrl+u", "select-all": "ctrl+e"})
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("f2")
@@ -585,11 +585,11 @@ def test_keys_can_be_bound_anew(tmp_path: Path) -> None:
 
     drive(editor(tmp_path, "text", settings), script)
     with pytest.raises(ReviserError, match="unknown command: nonsense"):
-        EditorApp([], Settings(keys={"nonsense": "f10"}))
+        EditorApp([], TuiSettings(keys={"nonsense": "f10"}))
 
 
 def test_settings_set_the_looks(tmp_path: Path) -> None:
-    settings = Settings(theme="light", wrap=False, line_numbers=False, tab_width=8)
+    settings = TuiSettings(theme="light", wrap=False, line_numbers=False, tab_width=8)
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         area = app.editor
@@ -605,7 +605,7 @@ def test_a_choice_of_paths_is_completed(tmp_path: Path, monkeypatch: pytest.Monk
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await until(pilot, lambda: isinstance(app.screen, PromptDialog))
         field = app.screen.query_one(Input)
         await pilot.press(*"chap")
         await until(pilot, lambda: field._suggestion == "chapter one.txt")
@@ -620,7 +620,7 @@ def test_names_that_no_file_can_have_are_refused_in_words(tmp_path: Path) -> Non
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await until(pilot, lambda: isinstance(app.screen, PromptDialog))
         await pilot.press(*"~nobody-here/text", "enter")
         await until(pilot, lambda: "there is no folder ~nobody-here" in notes(app))
         await pilot.press("ctrl+o")
@@ -637,7 +637,7 @@ def test_names_that_no_file_can_have_are_refused_in_words(tmp_path: Path) -> Non
 def test_quitting_asks_once_however_often_the_key_is_pressed(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("x", "ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press("ctrl+q", "ctrl+q")
         await pilot.pause()
         assert len(app.screen_stack) == 2

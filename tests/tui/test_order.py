@@ -12,7 +12,7 @@ from textual.widgets import Input
 from tests.tui.driving import drive, editor, until
 from tests.tui.widgets.test_dialogs import alone, burst
 from tui.app import EditorApp
-from tui.widgets.dialogs import Palette, Question
+from tui.widgets.dialogs import Palette, QuestionDialog
 
 
 @pytest.mark.parametrize("before", [[], ["ctrl+f", "c"], ["ctrl+l"]])
@@ -31,7 +31,7 @@ def test_what_comes_behind_the_key_that_quits_is_for_nobody(tmp_path: Path, befo
 def test_what_comes_before_the_key_that_quits_is_in_the_text_and_what_comes_behind_is_not(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         burst(app, *"abc", "ctrl+q", *"xyz")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press("escape")
         await alone(app, pilot)
         assert app.sheet.draft.text == "abctext"

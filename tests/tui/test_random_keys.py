@@ -20,7 +20,7 @@ from tests.tui.driving import QUICK, Translator, drive, editor, strike, until
 from tui.app import EditorApp
 from tui.document.draft import Selection
 from tui.document.journal import leftovers, thrown_away
-from tui.widgets.dialogs import Question
+from tui.widgets.dialogs import QuestionDialog
 
 CHARACTERS = ["a", "b", "漢", "é", " ", "\u00a0", "\u00ad", "\u2028"]
 # How characters are shown that cannot be seen by themselves.
@@ -536,7 +536,7 @@ def try_quitting(start: str, pressed: list[str], later: list[str]) -> None:
             app.post_message(events.Paste(key) if key == "pasted" else key_or_text)
         for key in pressed:
             plain.press(key)
-        await until(pilot, lambda: app._exit or isinstance(app.screen, Question))
+        await until(pilot, lambda: app._exit or isinstance(app.screen, QuestionDialog))
         await pilot.pause()
         assert app.sheet.draft.text == plain.now.text
         assert app._exit or app.sheet.modified

@@ -15,7 +15,7 @@ from tests.tui.driving import QUICK, drive, editor, notes, toy_engine, until
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.journal import TRASH_DAYS, Journal, leftovers, sweep_trash, thrown_away
-from tui.widgets.dialogs import Choice, Question
+from tui.widgets.dialogs import ChoiceDialog, QuestionDialog
 from tui.widgets.rows import Rows
 
 TYPED = "text typed"
@@ -46,9 +46,9 @@ def test_typing_into_the_recovery_dialog_discards_nothing(tmp_path: Path) -> Non
     crash(tmp_path)
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press(*"dear reader, later I shall discard and restore")
-        assert isinstance(app.screen, Question)
+        assert isinstance(app.screen, QuestionDialog)
         assert len(leftovers(tmp_path / "journals")) == 1
         await pilot.press("enter")
         await until(pilot, lambda: app.sheet.draft.text == TYPED)
@@ -70,7 +70,7 @@ def test_a_text_of_another_file_does_not_stand_in_the_way(tmp_path: Path) -> Non
         await choose(pilot, app, "l")
         assert app.sheet.draft.text == "text"
         await app.run_action("recover")
-        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.sheet.draft.text == TYPED)
 
@@ -93,7 +93,7 @@ def test_what_was_discarded_can_be_had_back_for_some_days(tmp_path: Path) -> Non
         await pilot.pause()
         assert len(app.screen_stack) == 1
         await app.run_action("recover")
-        await until(pilot, lambda: isinstance(app.screen, Choice) and app.focused)
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog) and app.focused)
         line, _ = app.screen.query_one(Rows).lines[0]
         assert line.startswith("file.txt · discarded ")
         await pilot.press("down", "enter")

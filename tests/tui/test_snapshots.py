@@ -25,7 +25,7 @@ from tests.tui.driving import QUICK, Corrector, drive, until
 from tui.app import EditorApp
 from tui.runs.recordings import read_recordings, recorded_run
 from tui.runs.writer import Loader
-from tui.settings import Settings
+from tui.settings import TuiSettings
 
 SIZES = [(40, 16), (80, 24), (120, 36)]
 
@@ -60,7 +60,7 @@ class Still:
         return self.now
 
 
-def still_app(tmp_path: Path, settings: Settings = QUICK, load: Loader | None = None) -> EditorApp:
+def still_app(tmp_path: Path, settings: TuiSettings = QUICK, load: Loader | None = None) -> EditorApp:
     path = tmp_path / "morning.md"
     path.write_text(TEXT)
     app = EditorApp([path], settings, load=load, journals=tmp_path / "journals")

@@ -20,7 +20,7 @@ import numpy as np
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from training.batches.packing import SLACK, Rows, packed
+from training.batches.packing import SLACK, PackedRows, packed
 from training.data.corpus import Corpus
 from training.data.randomness import key, shuffled
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
@@ -126,30 +126,30 @@ class Loader:
         """Share of the places handed out so far that hold nothing."""
         return self.padding / max(self.places, 1)
 
-    def batches(self, first: int = 0) -> Iterator[Rows]:
+    def batches(self, first: int = 0) -> Iterator[PackedRows]:
         """Batches from number `first` on, without end; what comes before is not made."""
         for parts in zip(*(self._packed(first, lane) for lane in self._own_lanes), strict=True):
-            rows = Rows.joined(parts)
+            rows = PackedRows.joined(parts)
             self.places += rows.ids.size
             self.padding += rows.padding
             yield rows
 
-    def _packed(self, first: int, lane: int) -> Iterator[Rows]:
+    def _packed(self, first: int, lane: int) -> Iterator[PackedRows]:
         """The part of a lane in batches, cut from its stream of rows, across the ends of chapters."""
         size = self.batch // len(self._own_lanes)
         chapter, skipped = divmod(first * size, self.chapters.size)
-        held: list[Rows] = []
+        held: list[PackedRows] = []
         for rows in self._ahead(chapter, lane):
             held.append(rows[skipped:])
             skipped = 0
             while sum(map(len, held)) >= size:
-                rest = Rows.joined(held)
+                rest = PackedRows.joined(held)
                 held = [rest[size:]]
                 yield rest[:size]
 
-    def _ahead(self, first: int, lane: int) -> Iterator[Rows]:
+    def _ahead(self, first: int, lane: int) -> Iterator[PackedRows]:
         """Chapters of a lane from `first` on, some made while an earlier one is used."""
-        running: deque[Future[Rows]] = deque()
+        running: deque[Future[PackedRows]] = deque()
         workers = max(1, self.workers // len(self._own_lanes))
         with ThreadPoolExecutor(workers, "batches") as pool:
             try:
@@ -169,7 +169,7 @@ class Loader:
         size, parts = self.samples.count(epoch), self.chapters.per_epoch
         return self.samples.histories(epoch, part * size // parts, (part + 1) * size // parts)
 
-    def _packed_chapter(self, chapter: int) -> Rows:
+    def _packed_chapter(self, chapter: int) -> PackedRows:
         rows = packed(self._histories(chapter), self.chapters.size, self.row_length, self._padding)
         # Rows are filled from the longest samples to the shortest; no batch should be of one kind.
         return rows[[self._shuffled(row, chapter) for row in range(len(rows))]]

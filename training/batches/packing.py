@@ -16,7 +16,7 @@ SLACK = 0.01
 
 
 @dataclass(frozen=True)
-class Rows:
+class PackedRows:
     """Rows of ids for a trainer, all (rows, length).
 
     `mask` is True where an id is a target of the loss. `samples` numbers the samples of a row,
@@ -32,7 +32,7 @@ class Rows:
     targets: NDArray[np.int32] | None = None
 
     @classmethod
-    def empty(cls, rows: int, length: int, padding: int) -> Rows:
+    def empty(cls, rows: int, length: int, padding: int) -> PackedRows:
         shape = (rows, length)
         return cls(
             np.full(shape, padding, dtype=np.int32),
@@ -42,7 +42,7 @@ class Rows:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
+    def joined(cls, parts: Sequence[PackedRows]) -> PackedRows:
         if len(parts) == 1:
             return parts[0]
         names = {name: name for name in ("ids", "mask", "samples", "positions")}
@@ -55,8 +55,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, rows: slice | list[int]) -> Rows:
-        return Rows(
+    def __getitem__(self, rows: slice | list[int]) -> PackedRows:
+        return PackedRows(
             self.ids[rows],
             self.mask[rows],
             self.samples[rows],
@@ -128,7 +128,7 @@ def _lay_out(
         samples[row] += 1
 
 
-def packed(histories: Histories, rows: int, length: int, padding: int) -> Rows:
+def packed(histories: Histories, rows: int, length: int, padding: int) -> PackedRows:
     """`rows` rows of several histories each, the longest placed first; what finds no place is left out.
 
     Histories are taken in order, as many as the rows can hold but for a little slack, so that what is
@@ -141,7 +141,7 @@ def packed(histories: Histories, rows: int, length: int, padding: int) -> Rows:
     order = np.argsort(-lengths, kind="stable")
     _best_fit(lengths, order, length, np.full(rows, length, dtype=np.int64), places)
     histories = histories.first(fitting)
-    made = Rows.empty(rows, length, padding)
+    made = PackedRows.empty(rows, length, padding)
     parts = (made.mask, made.samples, made.positions)
     _lay_out(histories.ids, histories.counted, histories.lengths, places, made.ids, *parts)
     if histories.targets is None:

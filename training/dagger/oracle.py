@@ -20,7 +20,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES, PAPER_KINDS, Vocabulary
 from reviser.decoding.rollout import seed as seeded_canvas
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.edits.edit_samples import AFTER, Revisions
 from training.edits.edits import revising_actions
 from training.samples.generator import Histories
@@ -81,7 +81,7 @@ class _Episode:
 
     def defers(self, step: int, share: float) -> bool:
         """Whether the oracle acts at a step: drawn anew for each, whatever came before."""
-        return Random(*self.name, step).share() < share
+        return KeyedRandom(*self.name, step).share() < share
 
     def follow(self, id: int) -> None:
         self.done.append(id)

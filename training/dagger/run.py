@@ -55,7 +55,7 @@ _FIXED = ("model", "betas", "steps", "minutes", "objective", "operators", "paral
 
 
 @dataclass(frozen=True)
-class Plan:
+class DaggerPlan:
     """The rounds of a run, and how the episodes of each are made."""
 
     rounds: Annotated[int, Option("how many rounds")] = 4
@@ -94,7 +94,7 @@ class DaggerOptions:
     mixture: Annotated[Path | None, Option("JSON file; by default that of the model's own training")] = None
     resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
     workers: Annotated[int, Option("threads that make batches")] = 2
-    plan: Annotated[Plan, Group(Plan)] = Plan()
+    plan: Annotated[DaggerPlan, Group(DaggerPlan)] = DaggerPlan()
     changes: Annotated[Mapping[str, Any], Group(Settings, without=_FIXED)] = field(default_factory=dict)
     words: Words = ()
 
@@ -122,7 +122,7 @@ class Data:
 class Rounds:
     """The rounds of one run: its episodes are kept beside its checkpoints, a file for each round."""
 
-    plan: Plan
+    plan: DaggerPlan
     data: Data
     trainer: Trainer
     reporter: Reporter

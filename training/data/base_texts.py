@@ -27,7 +27,7 @@ from reviser.core.files import read_utf8, write_atomically
 from reviser.core.tokenizer import decode
 from reviser.decoding.batch.sampling import Sampling
 from reviser.decoding.batch.scheduler import generate
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.data.shards import Options, tokenise
 
 _ASKED: dict[str, list[str]] = tomllib.loads(read_utf8(Path(__file__).with_suffix(".toml")))
@@ -38,7 +38,7 @@ _SHORTEST = 200
 
 def instructions(count: int, seed: int) -> list[str]:
     """So many instructions, drawn from all kinds and topics."""
-    random = Random(seed)
+    random = KeyedRandom(seed)
     return [random.pick(_ASKED["kinds"]).format(topic=random.pick(_ASKED["topics"])) for _ in range(count)]
 
 
@@ -94,7 +94,7 @@ def whole_sentences(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WritingOptions:
+class BaseTextOptions:
     """Which model writes how many texts."""
 
     base: Annotated[str, Argument("an instruction-tuned model: a folder, a hub id or a GGUF file")]
@@ -107,7 +107,7 @@ class WritingOptions:
     seed: Annotated[int, Option("random seed of the sampling")] = 0
 
 
-def run(chosen: WritingOptions) -> None:
+def run(chosen: BaseTextOptions) -> None:
     """Let the base write, and keep its texts as shards."""
     from reviser.checkpoints.importing import import_model
 

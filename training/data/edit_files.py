@@ -23,7 +23,7 @@ _LINES = (" ", "-", "+")
 
 
 @dataclass(frozen=True)
-class Edit:
+class Revision:
     """A text before and after someone revised it, and the lines that stood next to it."""
 
     before: str
@@ -37,7 +37,7 @@ class Edit:
         return (self.left and self.left + "\n", self.before, self.after, self.right and "\n" + self.right)
 
 
-def read_edits(source: str) -> Iterator[Edit]:
+def read_edits(source: str) -> Iterator[Revision]:
     """The edits of a file: JSON lines or a unified diff, perhaps compressed; `-` is standard input."""
     try:
         with open_text(Path(source)) if source != "-" else _standard_input() as lines:
@@ -57,13 +57,13 @@ def _standard_input() -> io.TextIOWrapper:
     return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
 
 
-def _json_edits(lines: Iterable[str], source: str) -> Iterator[Edit]:
+def _json_edits(lines: Iterable[str], source: str) -> Iterator[Revision]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            edit = Edit(row["before"], row["after"], row.get("left", ""), row.get("right", ""))
+            edit = Revision(row["before"], row["after"], row.get("left", ""), row.get("right", ""))
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
             edit = None
         if edit is None or not all(isinstance(part, str) for part in asdict(edit).values()):
@@ -71,7 +71,7 @@ def _json_edits(lines: Iterable[str], source: str) -> Iterator[Edit]:
         yield edit
 
 
-def diff_edits(text: str) -> Iterator[Edit]:
+def diff_edits(text: str) -> Iterator[Revision]:
     """The hunks of unified diffs as edits; what stands between diffs is passed over."""
     # Only diffs need it, and machines that only train may be without it.
     from unidiff.errors import UnidiffParseError
@@ -89,13 +89,13 @@ def diff_edits(text: str) -> Iterator[Edit]:
                 yield edit
 
 
-def _hunk_edit(lines: list[tuple[str, str]]) -> Edit | None:
+def _hunk_edit(lines: list[tuple[str, str]]) -> Revision | None:
     changed = [number for number, (kind, _) in enumerate(lines) if kind != " "]
     if not changed:
         return None
     first, last = changed[0], changed[-1] + 1
     middle = lines[first:last]
-    return Edit(
+    return Revision(
         _joined(value for kind, value in middle if kind != "+"),
         _joined(value for kind, value in middle if kind != "-"),
         _joined(value for _, value in lines[:first]),
@@ -107,7 +107,7 @@ def _joined(lines: Iterable[str]) -> str:
     return "".join(lines).removesuffix("\n")
 
 
-def _is_text(edit: Edit) -> bool:
+def _is_text(edit: Revision) -> bool:
     try:
         "".join(asdict(edit).values()).encode()
     except UnicodeEncodeError:

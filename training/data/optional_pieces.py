@@ -25,7 +25,7 @@ from training.data.base_reading import ROW, BaseReader
 from training.data.boundaries import CLAUSE, CLAUSE_END, SENTENCE, WORD, Classes, strength
 from training.data.corpus import Corpus, Shard, Tokens, optional_path
 from training.data.randomness import below, chance, compiled, folded, key
-from training.data.searching import Findings, Kind, Say, read_by, search_shards
+from training.data.searching import Say, SearchKind, ShardFindings, read_by, search_shards
 
 # Of sentences, clauses, clauses with the mark before them, and words; in tokens.
 _SHORTEST = (4, 2, 2, 1)
@@ -36,7 +36,7 @@ _MOST_WORDS = 3
 _BEFORE, _AFTER = 64, 16
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
 
-KIND = Kind("optional_pieces.json", optional_path)
+KIND = SearchKind("optional_pieces.json", optional_path)
 
 _strength = compiled(strength)
 
@@ -153,7 +153,7 @@ def _lay_out(
 
 
 @dataclass(frozen=True)
-class Search:
+class PieceSearch:
     """How many candidates are looked at, and which of them are taken."""
 
     per_hundred: float = 4.0
@@ -169,7 +169,7 @@ class Search:
             raise ReviserError("--per-hundred is above 0, and --rows is 1 or more")
 
 
-def candidates(shard: Shard, classes: Classes, search: Search, number: int = 0) -> Pieces:
+def candidates(shard: Shard, classes: Classes, search: PieceSearch, number: int = 0) -> Pieces:
     """The candidates of a shard: mostly sentences, few words."""
     name = np.uint64(key(search.seed, number))
     none = np.empty((0, 4), dtype=np.int64)
@@ -239,23 +239,23 @@ class SearchOptions:
 
     shards: Annotated[Path, Argument("folder of token shards")]
     base: Annotated[str, Option("the model that prices: a folder, a hub id or a GGUF file")]
-    per_hundred: Annotated[float, Option("candidates in 100 tokens")] = Search.per_hundred
-    most: Annotated[float, Option("the highest price of a piece, in nats")] = Search.most
-    rows: Annotated[int, Option("rows of 1,024 tokens that are read at once")] = Search.rows
+    per_hundred: Annotated[float, Option("candidates in 100 tokens")] = PieceSearch.per_hundred
+    most: Annotated[float, Option("the highest price of a piece, in nats")] = PieceSearch.most
+    rows: Annotated[int, Option("rows of 1,024 tokens that are read at once")] = PieceSearch.rows
     seed: Annotated[int, Option("random seed of the candidates")] = 0
 
 
 def run(chosen: SearchOptions) -> None:
-    search = Search(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
+    search = PieceSearch(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
     corpus = Corpus.open(chosen.shards)
     pricing = Pricing(BaseReader.of(read_by(chosen.base, corpus), corpus))
 
-    def look(shard: Shard, number: int, say: Say) -> Findings:
+    def look(shard: Shard, number: int, say: Say) -> ShardFindings:
         pieces = candidates(shard, corpus.classes, search, number)
         prices = pricing(shard.tokens, pieces, search.rows, lambda done: say(done, len(pieces)))
         lengths = chosen_pieces(len(shard.tokens), pieces, prices, search.most)
         taken = int((lengths > 0).sum())
-        return Findings(
+        return ShardFindings(
             lengths,
             {"candidates": len(pieces), "optional": taken},
             f"{counted(len(pieces), 'candidate')}, {counted(taken, 'optional piece')} in {counted(len(lengths), 'token')}",

@@ -1,7 +1,7 @@
 """The random numbers of the training data: splitmix64 streams, once to read and once compiled.
 
 A stream is named by integers (seed, epoch, sample …), so any sample can be made at any time, by any
-thread, without making those before it. `Random` and the compiled functions draw the same numbers.
+thread, without making those before it. `KeyedRandom` and the compiled functions draw the same numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def key(*parts: int) -> int:
     return name
 
 
-class Random:
+class KeyedRandom:
     """One stream of random numbers."""
 
     def __init__(self, *parts: int) -> None:

@@ -30,7 +30,7 @@ _SECONDS_BETWEEN_REPORTS = 10.0
 
 
 @dataclass(frozen=True)
-class Findings:
+class ShardFindings:
     """What was found in a shard: a value for each token, counts for the facts, and a sentence that says them."""
 
     values: NDArray[Any]
@@ -41,12 +41,12 @@ class Findings:
 Say = Callable[[int, int], None]
 """Is told how many candidates of a shard are done, and how many there are."""
 
-Look = Callable[[Shard, int, Say], Findings]
+Look = Callable[[Shard, int, Say], ShardFindings]
 """Looks through one shard, whose number it is given."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class SearchKind:
     """A kind of search: the file of its facts in the folder of the shards, and where its findings are beside a
     shard."""
 
@@ -65,7 +65,7 @@ def read_by(model: str, corpus: Corpus) -> Checkpoint:
 
 
 def search_shards(
-    kind: Kind, folder: Path, corpus: Corpus, look: Look, *, base: str, search: DataclassInstance
+    kind: SearchKind, folder: Path, corpus: Corpus, look: Look, *, base: str, search: DataclassInstance
 ) -> None:
     """Look through all shards of a folder that the same search has not been through yet."""
     try:
@@ -75,7 +75,7 @@ def search_shards(
         raise
 
 
-def _go_through(kind: Kind, folder: Path, corpus: Corpus, look: Look, facts: _Facts) -> None:
+def _go_through(kind: SearchKind, folder: Path, corpus: Corpus, look: Look, facts: _Facts) -> None:
     entries = [entry for source in Manifest.load(folder).sources for entry in source.shards]
     for number, (entry, shard) in enumerate(zip(entries, corpus.shards, strict=True)):
         path = kind.beside(folder, entry.name)

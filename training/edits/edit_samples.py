@@ -22,7 +22,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed as seeded_canvas
 from training.data.corpus import Corpus
-from training.data.randomness import Random, State, below, compiled, folded, key, share, shuffled
+from training.data.randomness import KeyedRandom, State, below, compiled, folded, key, share, shuffled
 from training.data.shards import PARTS
 from training.edits.alignment import (
     LONGEST_POWER,
@@ -55,7 +55,7 @@ Parts = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
 def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mixture) -> Sample:
     """The sample called `name` of an edit: its left neighbour, text before, text after, right neighbour."""
     left, before, after, right = parts
-    random = Random(name)
+    random = KeyedRandom(name)
     finished = random.share() < mixture.unchanged
     order = _draw_order(mixture, random)
     draft = after if finished else before
@@ -92,7 +92,7 @@ def _overtyped_sample(vocabulary: Vocabulary, parts: Parts, max_history: int) ->
     return Sample(given + ids, [False] * len(given) + [True] * len(ids))
 
 
-def _draw_order(mixture: Mixture, random: Random) -> Order:
+def _draw_order(mixture: Mixture, random: KeyedRandom) -> Order:
     weights = running_weights(mixture)
     drawn = random.share()
     place = next((at for at, until in enumerate(weights.tolist()) if drawn < until), len(weights) - 1)

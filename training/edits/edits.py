@@ -23,8 +23,8 @@ from reviser.core.errors import ReviserError, UnknownId
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.core.vocabulary import MOVES, Vocabulary
-from training.data.edit_files import Edit, read_edits
-from training.data.randomness import Random
+from training.data.edit_files import Revision, read_edits
+from training.data.randomness import KeyedRandom
 from training.edits.alignment import EditOperators, Hunks, align, replaces_first
 from training.samples.mixture import Order
 
@@ -59,7 +59,7 @@ def revising_actions(
     *,
     cursor: int | None = None,
     order: Order = Order.FORWARD,
-    random: Random | None = None,
+    random: KeyedRandom | None = None,
 ) -> list[Action]:
     """The actions that turn `before` into `after`, with the cursor at its end or at `cursor`; no Stop.
 
@@ -80,7 +80,9 @@ def revising_actions(
     return actions
 
 
-def itinerary(hunks: Hunks, cursor: int, order: Order, random: Random | None = None) -> Iterator[tuple[int, int, int]]:
+def itinerary(
+    hunks: Hunks, cursor: int, order: Order, random: KeyedRandom | None = None
+) -> Iterator[tuple[int, int, int]]:
     """Hunks in the order of their rewriting: which, at what boundary it ends then, and where that leaves the cursor."""
     left = list(range(len(hunks)))
     if order is Order.RANDOM:
@@ -161,7 +163,7 @@ def vocabularies(tokenizer: Tokenizer) -> dict[str, Vocabulary]:
 _TITLES = {"span_delete": "SpanDelete", "replace": "Replace"}
 
 
-def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
+def _check(edits: Iterable[Revision], tokenizer: Tokenizer) -> str:
     """Replay every edit with every vocabulary, the orders taking turns; says how many there were."""
     began = time.perf_counter()
     choices = vocabularies(tokenizer)
@@ -171,7 +173,7 @@ def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
         before, after = (tokenizer.encode(text) for text in (edit.before, edit.after))
         for turn, (title, vocabulary) in enumerate(choices.items()):
             order = list(Order)[(count + turn) % len(Order)]
-            actions = revising_actions(vocabulary, before, after, order=order, random=Random(count))
+            actions = revising_actions(vocabulary, before, after, order=order, random=KeyedRandom(count))
             if not replays(vocabulary, before, after, actions):
                 raise ReviserError(f"edit {count} does not replay ({title}, {order}): {edit}")
             made[title] += len(actions)

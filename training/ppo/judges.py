@@ -9,9 +9,9 @@ import torch
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.scoring.evaluators import load_evaluator
 from reviser.scoring.judges import Case, Judge, load_judge
-from reviser.scoring.perplexity import Evaluator, Text
+from reviser.scoring.perplexity import Evaluator, PromptedText
 from training.ppo.rewards import Cost
-from training.ppo.rollouts import Prompt
+from training.ppo.rollouts import RealPrompt
 
 _POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "invalid": 0.5}
 
@@ -30,7 +30,7 @@ class LoadedJudges:
             self._evaluators[evaluator] = load_evaluator(evaluator, self._device)
         # Candidates are often the same text, above all the empty one.
         different = list(dict.fromkeys(texts))
-        losses = self._evaluators[evaluator].losses([Text(*text) for text in different])
+        losses = self._evaluators[evaluator].losses([PromptedText(*text) for text in different])
         costs = {
             text: Cost(loss.total, len(loss.nats), loss.size) for text, loss in zip(different, losses, strict=True)
         }
@@ -44,7 +44,7 @@ class LoadedJudges:
         points = {case: _POINTS[answer] for case, answer in zip(different, answers, strict=True)}
         return [points.get(case, 0.5) for case in cases]
 
-    def real(self, prompts: Sequence[Prompt]) -> list[tuple[str, str]]:
+    def real(self, prompts: Sequence[RealPrompt]) -> list[tuple[str, str]]:
         texts = []
         for prompt in prompts:
             shown = decode(self._tokenizer, prompt.tokens)

@@ -26,7 +26,7 @@ _CHUNK = {"cpu": 512, "cuda": 4096}
 
 
 @dataclass(frozen=True)
-class Visited:
+class VisitedStates:
     """The states in which actions were taken, as the mask sees them, and the actions: all (actions,)."""
 
     actions: Tensor
@@ -34,15 +34,15 @@ class Visited:
     right: Tensor
     room: Tensor
 
-    def __getitem__(self, part: slice) -> Visited:
-        return Visited(self.actions[part], self.left[part], self.right[part], self.room[part])
+    def __getitem__(self, part: slice) -> VisitedStates:
+        return VisitedStates(self.actions[part], self.left[part], self.right[part], self.room[part])
 
     def __len__(self) -> int:
         return len(self.actions)
 
 
 @dataclass(frozen=True)
-class Scorer:
+class FinalStateScorer:
     """Final states, and the table that makes logits of them."""
 
     states: Tensor
@@ -94,7 +94,12 @@ def _by_kind(chances: Tensor, kinds: Tensor) -> Tensor:
 
 
 def look(
-    policy: Scorer, reference: Scorer, visited: Visited, rules: Rules, kinds: Tensor, temperature: float
+    policy: FinalStateScorer,
+    reference: FinalStateScorer,
+    visited: VisitedStates,
+    rules: Rules,
+    kinds: Tensor,
+    temperature: float,
 ) -> PolicyScores:
     """Everything about the visited states that losses and metrics ask for, with its gradient."""
 
@@ -102,7 +107,7 @@ def look(
         chunk = visited[part]
         valid = rules.valid(chunk.left, chunk.right, chunk.room)
         every = slice(None)
-        ours = Scorer(policy_states, table).log_probabilities(every, valid, temperature)
+        ours = FinalStateScorer(policy_states, table).log_probabilities(every, valid, temperature)
         with torch.no_grad():
             theirs = reference.log_probabilities(part, valid, temperature)
         chances = ours.exp()

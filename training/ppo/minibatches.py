@@ -13,9 +13,9 @@ from torch import Tensor
 
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.batch.validity import Rules
-from training.batches.packing import SLACK, Rows, packed
+from training.batches.packing import SLACK, PackedRows, packed
 from training.data.randomness import key, shuffled
-from training.ppo.losses import Visited
+from training.ppo.losses import VisitedStates
 from training.ppo.rollouts import Episode
 from training.samples.generator import Histories
 
@@ -38,7 +38,7 @@ class Minibatch:
     positions: Tensor
     places: Tensor
     numbers: NDArray[np.int64]
-    visited: Visited
+    visited: VisitedStates
 
 
 def minibatches(
@@ -114,7 +114,7 @@ def _histories_of_places(lengths: NDArray[np.int32], acted: NDArray[np.bool_]) -
     return Histories(places.astype(np.int32), inside & acted[places], lengths, 0)
 
 
-def _all_packed(histories: Histories, row_length: int) -> Rows:
+def _all_packed(histories: Histories, row_length: int) -> PackedRows:
     """Rows that hold every history: a few more are tried until all have found a place."""
     rows = math.ceil(int(histories.lengths.sum()) / row_length / (1 - SLACK))
     wanted = int(histories.lengths.sum())
@@ -125,9 +125,9 @@ def _all_packed(histories: Histories, row_length: int) -> Rows:
         rows += max(1, rows // 50)
 
 
-def _minibatch(laid_out: Rows, chosen: Sequence[int], rows: int, flat: _Flat, device: torch.device) -> Minibatch:
+def _minibatch(laid_out: PackedRows, chosen: Sequence[int], rows: int, flat: _Flat, device: torch.device) -> Minibatch:
     length = laid_out.ids.shape[1]
-    part = Rows.empty(rows, length, _NOTHING)
+    part = PackedRows.empty(rows, length, _NOTHING)
     for name in ("ids", "mask", "samples", "positions"):
         getattr(part, name)[: len(chosen)] = getattr(laid_out, name)[chosen]
     row, column = np.nonzero(part.mask)
@@ -144,7 +144,7 @@ def _minibatch(laid_out: Rows, chosen: Sequence[int], rows: int, flat: _Flat, de
         # The state of an action is where the id before it was read.
         places=on_device(row * length + column - 1),
         numbers=flat.numbers[here],
-        visited=Visited(
+        visited=VisitedStates(
             on_device(flat.ids[here]),
             on_device(flat.left[here]),
             on_device(flat.right[here]),

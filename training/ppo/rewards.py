@@ -18,7 +18,7 @@ from statistics import fmean, median
 from typing import Protocol
 
 from reviser.core.errors import ReviserError
-from training.ppo.rollouts import Episode, Group, Prompt
+from training.ppo.rollouts import Episode, Group, RealPrompt
 
 # Nats per token of a text that has none: worse than any real text.
 _WORST = 12.0
@@ -47,7 +47,7 @@ class Judges(Protocol):
     def points(self, judge: str, cases: Sequence[tuple[str, str, str]]) -> list[float]:
         """For each (prompt, a, b): 1 if a is better, 0 if b is, a half if the judge cannot tell."""
 
-    def real(self, prompts: Sequence[Prompt]) -> list[tuple[str, str]]:
+    def real(self, prompts: Sequence[RealPrompt]) -> list[tuple[str, str]]:
         """Prompts and how their documents really go on, as texts."""
 
 
@@ -79,14 +79,14 @@ class Reward:
         return self.score(groups)
 
 
-def parse_rewards(specs: Sequence[str], judges: Judges, prompts: Sequence[Prompt] = ()) -> list[Reward]:
+def parse_rewards(specs: Sequence[str], judges: Judges, prompts: Sequence[RealPrompt] = ()) -> list[Reward]:
     """The rewards that the command line names; `prompts` show what real text costs."""
     if not specs:
         raise ReviserError("name at least one reward, such as rank:likelihood:smollm2")
     return [_parse(spec, judges, prompts) for spec in specs]
 
 
-def _parse(spec: str, judges: Judges, prompts: Sequence[Prompt]) -> Reward:
+def _parse(spec: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Reward:
     found = _SPEC.fullmatch(spec)
     if found is None or found[3] not in _MAKERS:
         raise ReviserError(f"there is no reward {spec}: choose from {', '.join(_MAKERS)}")
@@ -126,7 +126,7 @@ def _evaluator(argument: str, judges: Judges) -> str:
     return name
 
 
-def _likelihood(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _likelihood(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     evaluator = _evaluator(argument, judges)
     return lambda groups: [
         [-min(cost.nats / cost.tokens, _WORST) if cost.tokens else -_WORST for cost in row]
@@ -134,7 +134,7 @@ def _likelihood(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Sco
     ]
 
 
-def _likelihood_of_bytes(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _likelihood_of_bytes(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     evaluator = _evaluator(argument, judges)
     return lambda groups: [
         [-min(cost.nats / cost.size, _WORST) if cost.tokens else -_WORST for cost in row]
@@ -142,7 +142,7 @@ def _likelihood_of_bytes(argument: str, judges: Judges, prompts: Sequence[Prompt
     ]
 
 
-def _perplexity(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _perplexity(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     """How near a text's perplexity is to the target: 1 there, a half at twice or at half of it."""
     evaluator, _, wanted = _named(argument, "an evaluator").rpartition(":")
     if not evaluator:
@@ -159,7 +159,7 @@ def _perplexity(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Sco
     ]
 
 
-def _arena(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _arena(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     """The share of the other candidates that a pairwise judge finds worse."""
     judge = _named(argument, "a judge")
     judges.points(judge, [])
@@ -185,28 +185,28 @@ def _arena(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
     return score
 
 
-def _length(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _length(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     """Minus the distance from the wanted length, in lengths; without one, minus hundreds of tokens."""
     wanted = float(argument) if argument else 0.0
     return _each(lambda episode: -abs(len(episode.tokens) - wanted) / (wanted or 100.0))
 
 
-def _compute(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _compute(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     """Minus the share of the actions that left no token: 1 - 1 / (actions per token)."""
     return _each(lambda episode: min(0.0, len(episode.tokens) / len(episode.ids) - 1))
 
 
-def _repetition(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _repetition(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     n = int(argument) if argument else 4
     return _each(lambda episode: -repeated(episode.tokens, n))
 
 
-def _stop(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+def _stop(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
     """Minus 1 for an episode that ran into its limit."""
     return _each(lambda episode: float(episode.ending == "stop") - 1)
 
 
-_MAKERS: dict[str, Callable[[str, Judges, Sequence[Prompt]], Score]] = {
+_MAKERS: dict[str, Callable[[str, Judges, Sequence[RealPrompt]], Score]] = {
     "likelihood": _likelihood,
     "likelihood-bytes": _likelihood_of_bytes,
     "perplexity": _perplexity,

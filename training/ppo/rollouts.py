@@ -41,7 +41,7 @@ _LEAST_TEXT = 16
 
 
 @dataclass(frozen=True)
-class Prompt:
+class RealPrompt:
     """The first tokens of a document, and how it really goes on."""
 
     tokens: list[int]
@@ -75,7 +75,7 @@ Group = Sequence[Episode]
 class PromptSource(Protocol):
     """Where prompts come from: the same number gives the same prompts, whenever it is asked for."""
 
-    def prompts(self, iteration: int) -> list[Prompt]: ...
+    def prompts(self, iteration: int) -> list[RealPrompt]: ...
 
 
 class DocumentPrompts:
@@ -94,11 +94,11 @@ class DocumentPrompts:
                 f"no document has the {settings.prompt_tokens + _LEAST_TEXT} tokens that a prompt and its text need"
             )
 
-    def prompts(self, iteration: int) -> list[Prompt]:
+    def prompts(self, iteration: int) -> list[RealPrompt]:
         first = iteration * self._settings.prompts
         return [self._prompt(number) for number in range(first, first + self._settings.prompts)]
 
-    def _prompt(self, number: int) -> Prompt:
+    def _prompt(self, number: int) -> RealPrompt:
         epoch, index = divmod(number, len(self._places))
         name = np.uint64(key(self._settings.seed, epoch, _PROMPTS))
         number, document = self._places[shuffled(index, len(self._places), name)]
@@ -106,10 +106,10 @@ class DocumentPrompts:
         start, end = shard.offsets[document : document + 2].tolist()
         given = self._settings.prompt_tokens
         tokens = shard.tokens[start : min(end, start + given + self._settings.text_tokens)].tolist()
-        return Prompt(tokens[:given], tokens[given:])
+        return RealPrompt(tokens[:given], tokens[given:])
 
 
-class Oracle:
+class PrefixOracle:
     """Plays the beginning of a way to write the real text, as the supervised samples do."""
 
     def __init__(self, vocabulary: Vocabulary, classes: Classes, settings: PpoSettings) -> None:
@@ -123,7 +123,7 @@ class Oracle:
         until = self._settings.oracle_until
         return self._settings.oracle_share * max(0.0, 1 - done / until) if until else 0.0
 
-    def prefixes(self, prompts: Sequence[Prompt], iteration: int, done: float) -> list[list[int]]:
+    def prefixes(self, prompts: Sequence[RealPrompt], iteration: int, done: float) -> list[list[int]]:
         """The ids that are played after each prompt; Stop is never among them."""
         share = self.share(done)
         if share == 0:
@@ -147,7 +147,7 @@ def roll_out(
     model: Reviser,
     vocabulary: Vocabulary,
     tokenizer: Tokenizer,
-    prompts: Sequence[Prompt],
+    prompts: Sequence[RealPrompt],
     prefixes: Sequence[Sequence[int]],
     settings: PpoSettings,
     iteration: int,

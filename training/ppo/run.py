@@ -18,7 +18,7 @@ from reviser.core.tokenizer import Tokenizer
 from training.data.corpus import Corpus
 from training.data.shards import describe_tokenizer
 from training.ppo.rewards import Judges, parse_rewards, reward
-from training.ppo.rollouts import DocumentPrompts, Oracle
+from training.ppo.rollouts import DocumentPrompts, PrefixOracle
 from training.ppo.saving import TuningFacts, read_facts, resume, save_facts, save_result, save_run
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
@@ -72,7 +72,7 @@ def tune(options: TuningOptions) -> None:
     parts = load(find_model(options.model), dtype=torch.float32)
     check_fit(corpus, parts)
     source = DocumentPrompts(corpus, settings)
-    oracle = Oracle(parts.vocabulary, corpus.classes, settings)
+    oracle = PrefixOracle(parts.vocabulary, corpus.classes, settings)
     known = [prompt for number in range(_REAL_ITERATIONS) for prompt in source.prompts(number)]
     rewards = parse_rewards(options.reward, judges_for(parts.tokenizer, device), known)
     facts = facts_of(options)

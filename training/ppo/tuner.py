@@ -19,11 +19,11 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS
 from reviser.decoding.batch.validity import Rules
 from reviser.model import Reviser
-from training.data.randomness import Random, key
-from training.ppo.losses import PolicyScores, Scorer, clipped_loss, k3, kind_matrix, look, type_loss
+from training.data.randomness import KeyedRandom, key
+from training.ppo.losses import FinalStateScorer, PolicyScores, clipped_loss, k3, kind_matrix, look, type_loss
 from training.ppo.minibatches import Minibatch, minibatches
 from training.ppo.rewards import Rewarded, repeated
-from training.ppo.rollouts import Episode, Group, Oracle, PromptSource, roll_out
+from training.ppo.rollouts import Episode, Group, PrefixOracle, PromptSource, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
 from training.trainer.rounding import Rounding
@@ -41,7 +41,7 @@ Rewarder = Callable[[Sequence[Group]], Rewarded]
 
 
 @dataclass
-class Progress:
+class TunerProgress:
     """How far a run has come; saved with every checkpoint."""
 
     iteration: int = 0
@@ -142,7 +142,7 @@ class Tuner:
         settings: PpoSettings,
         parts: Checkpoint,
         source: PromptSource,
-        oracle: Oracle | None,
+        oracle: PrefixOracle | None,
         rewarder: Rewarder,
         device: torch.device,
     ) -> None:
@@ -179,7 +179,7 @@ class Tuner:
         self._rules = Rules.of(self.vocabulary, device)
         self._kinds = kind_matrix(self.vocabulary, device)
         self._type_target = self._wanted_types()
-        self.progress = Progress(kl_weight=settings.kl_weight)
+        self.progress = TunerProgress(kl_weight=settings.kl_weight)
         if self._compiled:
             for block in (*self.model.blocks, *self._reference.blocks):
                 block.compile()
@@ -294,8 +294,8 @@ class Tuner:
 
     def _scores(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> PolicyScores:
         return look(
-            Scorer(states, _table(self.model)),
-            Scorer(reference_states, _table(self._reference)),
+            FinalStateScorer(states, _table(self.model)),
+            FinalStateScorer(reference_states, _table(self._reference)),
             batch.visited,
             self._rules,
             self._kinds,
@@ -435,7 +435,7 @@ class Tuner:
 
     def restore(self, state: TunerState) -> None:
         saved: Mapping[str, Any] = state["progress"]
-        self.progress = Progress(**saved)
+        self.progress = TunerProgress(**saved)
         self.optimizer.load_state_dict(state["optimizer"])
 
 
@@ -445,5 +445,5 @@ def _table(model: Reviser) -> Tensor:
 
 def _order(count: int, name: int) -> list[int]:
     """The numbers below `count`, in an order drawn at random."""
-    random = Random(name, _EPOCH)
+    random = KeyedRandom(name, _EPOCH)
     return sorted(range(count), key=lambda _: random.bits())

@@ -14,7 +14,7 @@ from reviser.core.actions import Action, Insert, Move, Replace, Stop, Swap
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
 from training.data.boundaries import Classes
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.samples.policies import PIECES, Pieces, elaborated, local, paper, plain, structured
 from training.samples.rich import rich
 
@@ -123,7 +123,7 @@ def make_sample(
         if attempt == ATTEMPTS:
             actions = restoration(canvas, plain(canvas))
         else:
-            steps = _policy(vocabulary, task, Random(name, attempt), classes)(canvas)
+            steps = _policy(vocabulary, task, KeyedRandom(name, attempt), classes)(canvas)
             actions = restoration(canvas, steps, limit)
         if actions is None:
             continue
@@ -133,7 +133,7 @@ def make_sample(
     raise AssertionError("the plain order fits wherever the text does")
 
 
-def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes) -> Policy:
+def _policy(vocabulary: Vocabulary, task: Task, random: KeyedRandom, classes: Classes) -> Policy:
     revisions, pieces = task.revisions, task.pieces
     policies: dict[int, Policy] = {
         PLAIN: plain,

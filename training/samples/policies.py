@@ -12,7 +12,7 @@ from reviser.core.actions import Action, Delete, Move
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import MOVES
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 
 # How often a revision writes some words, a clause or a sentence.
 Pieces = tuple[int, int, int]
@@ -30,7 +30,7 @@ def plain(canvas: Canvas) -> Iterator[Action]:
         yield Delete()
 
 
-def paper(canvas: Canvas, random: Random, p_delete: float) -> Iterator[Action]:
+def paper(canvas: Canvas, random: KeyedRandom, p_delete: float) -> Iterator[Action]:
     """The paper's policy: Delete with probability `p_delete`, else a Move uniform over the valid ones.
 
     Where one of the two is not valid the other is taken: at the first boundary nothing can be deleted.
@@ -45,7 +45,7 @@ def paper(canvas: Canvas, random: Random, p_delete: float) -> Iterator[Action]:
 
 
 def structured(
-    canvas: Canvas, random: Random, classes: Classes, revisions: float, pieces: Pieces = PIECES
+    canvas: Canvas, random: KeyedRandom, classes: Classes, revisions: float, pieces: Pieces = PIECES
 ) -> Iterator[Action]:
     """Takes out phrases, clauses and sentences one by one, then the rest from its end.
 
@@ -75,7 +75,7 @@ def structured(
 
 
 def local(
-    canvas: Canvas, random: Random, classes: Classes, revisions: float, pieces: Pieces = PIECES
+    canvas: Canvas, random: KeyedRandom, classes: Classes, revisions: float, pieces: Pieces = PIECES
 ) -> Iterator[Action]:
     """Takes the text away from its end, and now and then a piece a little before the end.
 
@@ -111,7 +111,7 @@ def local(
 
 
 def elaborated(
-    canvas: Canvas, random: Random, classes: Classes, revisions: float, optional: Sequence[int]
+    canvas: Canvas, random: KeyedRandom, classes: Classes, revisions: float, optional: Sequence[int]
 ) -> Iterator[Action]:
     """Takes the text away from its end, and at ends of sentences now and then an optional piece a little before.
 
@@ -153,7 +153,7 @@ def place(canvas: Canvas, cursor: int) -> None:
     canvas.protect(canvas.prefix, canvas.suffix, cursor)
 
 
-def _draw_piece(random: Random, pieces: Pieces) -> tuple[int, int]:
+def _draw_piece(random: KeyedRandom, pieces: Pieces) -> tuple[int, int]:
     """What to take out: one to four words, a clause, or a sentence, as often as `pieces` says."""
     words, clauses, sentences = pieces
     drawn = random.below(words + clauses + sentences)

@@ -12,14 +12,14 @@ from reviser.core.actions import Action, Delete, Insert, Move, Replace, SpanCopy
 from reviser.core.canvas import Canvas
 from reviser.core.errors import UnknownId
 from reviser.core.vocabulary import MOVES, Vocabulary
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 
 OPERATORS = ("insert", "replace", "swap", "span_delete", "span_move", "span_copy")
 _EDITS_PER_TOKEN = 1 / 8
 _P_EDIT = 0.1
 
 
-def rich(canvas: Canvas, random: Random, vocabulary: Vocabulary, p_delete: float) -> Iterator[Action]:
+def rich(canvas: Canvas, random: KeyedRandom, vocabulary: Vocabulary, p_delete: float) -> Iterator[Action]:
     """The paper's policy with now and then an edit of another kind, as long as some are allowed.
 
     An edit is only made if each action that undoes it has an id in `vocabulary`.
@@ -40,7 +40,7 @@ def rich(canvas: Canvas, random: Random, vocabulary: Vocabulary, p_delete: float
             yield random.pick([m for m in map(Move, MOVES) if m.objection(canvas) is None])
 
 
-def _proposal(canvas: Canvas, random: Random, noise: list[int]) -> Action:
+def _proposal(canvas: Canvas, random: KeyedRandom, noise: list[int]) -> Action:
     """Some edit, valid or not. Noise is drawn from the text's own tokens: the likeliest to mislead."""
     match random.pick(OPERATORS):
         case "insert":
@@ -58,7 +58,7 @@ def _proposal(canvas: Canvas, random: Random, noise: list[int]) -> Action:
             return SpanCopy(2 ** random.below(4), canvas.cursor + jump, bool(random.below(2)))
 
 
-def _span_move(cursor: int, random: Random) -> SpanMove:
+def _span_move(cursor: int, random: KeyedRandom) -> SpanMove:
     """A span carried over a power of two of tokens: that is the distance its way back will name."""
     k, distance = 2 ** random.below(5), 2 ** random.below(7)
     right, over_cursor = bool(random.below(2)), bool(random.below(2))

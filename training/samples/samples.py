@@ -73,7 +73,7 @@ def _cut_at_sentence(tokens: Tokens, classes: Classes, start: int, size: int, le
     return size
 
 
-class _Rules(NamedTuple):
+class _CuttingRules(NamedTuple):
     """How documents are cut, for compiled code; shares and ranges have their weights as running sums."""
 
     shares: NDArray[np.float64]
@@ -118,7 +118,7 @@ def _cut(
     offsets: NDArray[np.int64],
     classes: Classes,
     name: np.uint64,
-    rules: _Rules,
+    rules: _CuttingRules,
     write: bool,
     made: _Columns,
 ) -> int:
@@ -294,7 +294,7 @@ class Samples:
     def _cut_shard(self, epoch: int, number: int) -> Windows:
         mixture, shard = self.mixture, self.corpus.shards[number]
         gap_shares = list(mixture.writing)
-        rules = _Rules(
+        rules = _CuttingRules(
             shares=_running(list(mixture.shares)),
             gap_shares=_running(gap_shares if sum(gap_shares) else [1.0, 0.0, 0.0, 0.0]),
             p_deletes=self._p_deletes,

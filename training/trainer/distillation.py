@@ -24,14 +24,14 @@ from torch import Tensor
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser
 from reviser.model.decoder import has_kernels
-from training.batches.packing import Rows
+from training.batches.packing import PackedRows
 
 _CHUNK = 8192
 
 OfPair = Callable[[Tensor, Tensor, int, Tensor], tuple[Tensor, Tensor]]
 
 
-def plain_places(rows: Rows, base_size: int) -> NDArray[np.bool_]:
+def plain_places(rows: PackedRows, base_size: int) -> NDArray[np.bool_]:
     """Where, in all columns but the last, a history is a plain text so far and goes on with a token."""
     operators = (rows.ids >= base_size) & (rows.positions > 0)
     seen = np.cumsum(operators, axis=1)
@@ -81,7 +81,7 @@ class BaseTeacher:
     def _precision(device: torch.device) -> torch.dtype:
         return torch.bfloat16 if device.type == "cuda" else torch.float32
 
-    def choose(self, rows: Rows, plain: NDArray[np.bool_], device: torch.device) -> AskedPlaces:
+    def choose(self, rows: PackedRows, plain: NDArray[np.bool_], device: torch.device) -> AskedPlaces:
         """The places of a batch; where it has more than are asked for, evenly spread ones."""
         count = max(int(len(rows) * self._share), 1)
         chosen = np.sort(np.argsort(-plain.sum(axis=1), kind="stable")[:count])

@@ -22,7 +22,7 @@ from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import run_batch
 from reviser.model import Reviser, preset, resize_vocabulary
 from training.batches.loader import Loader, SampleSource, samples_of
-from training.batches.packing import SLACK, Rows, packed
+from training.batches.packing import SLACK, PackedRows, packed
 from training.data.corpus import Corpus
 from training.edits.edit_samples import EditSource, Revisions
 from training.edits.mistakes.kinds import Recipe
@@ -48,7 +48,7 @@ from training.trainer.saving import (
     tidy,
 )
 from training.trainer.settings import Settings
-from training.trainer.trainer import Measured, Trainer, interruptible
+from training.trainer.trainer import StepMeasures, Trainer, interruptible
 
 _REPORT_SECONDS = 2.0
 _EVALUATION_BATCHES = 4
@@ -185,14 +185,14 @@ class Reporter:
         """Whether steps were taken since the last report; the same for all processes."""
         return self._actions > 0
 
-    def take(self, measured: Measured) -> None:
+    def take(self, measured: StepMeasures) -> None:
         self._actions += measured.actions
         # All processes must report together: the leader's clock decides.
         due = time.perf_counter() - self._at >= _REPORT_SECONDS and self.trainer.world.leads
         if self.trainer.world.total(float(due)):
             self.report(measured)
 
-    def report(self, measured: Measured) -> None:
+    def report(self, measured: StepMeasures) -> None:
         trainer = self.trainer
         loss = trainer.mean_loss(measured)
         seconds = time.perf_counter() - self._at
@@ -225,9 +225,9 @@ class Reporter:
 class HeldOutEvaluator:
     """Looks at the model now and then: its loss on held-out rows, and what it writes."""
 
-    def __init__(self, rows: list[Rows], prompts: list[list[int]], parts: Checkpoint) -> None:
+    def __init__(self, rows: list[PackedRows], prompts: list[list[int]], parts: Checkpoint) -> None:
         self._rows = rows
-        self.edits: list[Rows] = []
+        self.edits: list[PackedRows] = []
         self._prompts = prompts
         self._parts = parts
 
@@ -284,13 +284,13 @@ def evaluator_for(
     return HeldOutEvaluator(rows, prompts, parts)
 
 
-def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[Rows]:
+def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[PackedRows]:
     """Fixed rows of held-out edits, the same in every process, in batches as large as in training."""
     histories = edits.histories(0, 0, min(len(edits), _EVALUATION_EDITS))
     return evaluation_rows(histories, edits.start_id, settings, world)
 
 
-def evaluation_rows(histories: Histories, padding: int, settings: Settings, world: World) -> list[Rows]:
+def evaluation_rows(histories: Histories, padding: int, settings: Settings, world: World) -> list[PackedRows]:
     """Histories in rows, in batches as large as in training, so that nothing is compiled anew for them.
 
     Some of the last batch's rows may be empty.

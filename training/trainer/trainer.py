@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from reviser.model import Reviser
-from training.batches.packing import Rows
+from training.batches.packing import PackedRows
 from training.trainer.distillation import AskedPlaces, BaseTeacher, plain_places
 from training.trainer.loss import chunk_loss, summed_loss
 from training.trainer.parallel import World, last_pass_syncs, share
@@ -32,7 +32,7 @@ class BatchSource(Protocol):
     waited: float
     """Seconds that callers have spent waiting so far."""
 
-    def batches(self, first: int) -> Iterator[Rows]:
+    def batches(self, first: int) -> Iterator[PackedRows]:
         """This process's share of batch number `first`, and of those after it, without end."""
 
 
@@ -102,7 +102,7 @@ class TrainerState(TypedDict):
 
 
 @dataclass(frozen=True)
-class Measured:
+class StepMeasures:
     """What one optimizer step did; reading the tensors waits for the device, so do it seldom."""
 
     summed_loss: Tensor
@@ -151,7 +151,7 @@ class Trainer:
         assert self.settings.minutes is not None
         return self.progress.seconds / (60 * self.settings.minutes)
 
-    def steps(self) -> Iterator[Measured]:
+    def steps(self) -> Iterator[StepMeasures]:
         """Train, one optimizer step at a time, until the run is over."""
         per_step = self.settings.accumulate
         batches = self.source.batches(self.progress.step * per_step)
@@ -165,7 +165,7 @@ class Trainer:
             clock = now
             yield measured
 
-    def _warm_up(self, batch: Rows) -> None:
+    def _warm_up(self, batch: PackedRows) -> None:
         """Compile before the clock starts; nothing is learned from this pass, and no random number is used up."""
         device = self.world.device
         on_gpu = device.type == "cuda"
@@ -200,7 +200,7 @@ class Trainer:
         over = self.done >= 1
         return self.world.total(float(over and self.world.leads)) == 0
 
-    def _step(self, batches: list[Rows]) -> Measured:
+    def _step(self, batches: list[PackedRows]) -> StepMeasures:
         settings, device = self.settings, self.world.device
         rate = learning_rate(settings, self.progress.step, self.done)
         for group in self.optimizer.param_groups:
@@ -228,9 +228,9 @@ class Trainer:
         self.progress.step += 1
         actions = sum(batch.ids.shape[0] * batch.ids.shape[1] for batch in batches) * self.world.size
         self.progress.actions += actions
-        return Measured(loss, gradient, rate, actions, int(targets))
+        return StepMeasures(loss, gradient, rate, actions, int(targets))
 
-    def _counts(self, batch: Rows) -> NDArray[np.int64]:
+    def _counts(self, batch: PackedRows) -> NDArray[np.int64]:
         """How often each id after the first of a row counts in the loss."""
         before = batch.ids[:, :-1]
         moved = (before >= self.moves.start) & (before < self.moves.stop)
@@ -240,13 +240,13 @@ class Trainer:
             times[plain_places(batch, self.teacher.base_size)] = 0
         return times * batch.mask[:, 1:]
 
-    def _kept(self, batch: Rows) -> AskedPlaces | None:
+    def _kept(self, batch: PackedRows) -> AskedPlaces | None:
         if self.teacher is None:
             return None
         plain = plain_places(batch, self.teacher.base_size)
         return self.teacher.choose(batch, plain, self.world.device)
 
-    def mean_loss(self, measured: Measured) -> float:
+    def mean_loss(self, measured: StepMeasures) -> float:
         """The loss of a step, over all processes (so all of them must ask)."""
         return self.world.total(float(measured.summed_loss)) / measured.targets
 
@@ -272,7 +272,7 @@ class Trainer:
                 self.average[name].lerp_(new, 1 - decay)
 
     @torch.no_grad()
-    def evaluate(self, batches: list[Rows]) -> float:
+    def evaluate(self, batches: list[PackedRows]) -> float:
         """The mean loss on held-out batches."""
         self.model.eval()
         summed, targets = 0.0, 0
@@ -313,7 +313,7 @@ class Trainer:
         self.restore_generators(state["generators"])
 
 
-def inputs_of(batch: Rows, device: torch.device, counts: NDArray[np.int64] | None = None) -> tuple[Any, ...]:
+def inputs_of(batch: PackedRows, device: torch.device, counts: NDArray[np.int64] | None = None) -> tuple[Any, ...]:
     """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
 
     A place whose next id counts several times is there as often.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reviser.core.errors import ReviserError
 from reviser.session.charsets import UTF_8
-from reviser.session.documents import Document, check_writable
+from reviser.session.documents import DocumentFile, check_writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Stamp:
 class OpenFile:
     """A file as it was when it was last read or written; how it is encoded stays as it was."""
 
-    def __init__(self, document: Document, stamp: Stamp | None) -> None:
+    def __init__(self, document: DocumentFile, stamp: Stamp | None) -> None:
         # The text is the draft's; a second copy of a large one would only cost memory.
         self.document = replace(document, text="")
         self.stamp = stamp
@@ -50,14 +50,14 @@ class OpenFile:
         if not known:
             if not folder_known:
                 raise ReviserError(f"there is no folder {path.parent}")
-            return cls(Document.new(path, encoding), None), ""
+            return cls(DocumentFile.new(path, encoding), None), ""
         stamp = Stamp.of(path)
-        document = Document.read(path, encoding)
+        document = DocumentFile.read(path, encoding)
         return cls(document, stamp), document.text
 
     @classmethod
     def new(cls, path: Path) -> OpenFile:
-        return cls(Document.new(path), None)
+        return cls(DocumentFile.new(path), None)
 
     @property
     def path(self) -> Path:
@@ -108,7 +108,7 @@ class OpenFile:
     def read_again(self) -> str:
         """The file's present text, which is taken for known from now on."""
         stamp = Stamp.of(self.path)
-        document = Document.read(self.path, self.document.asked)
+        document = DocumentFile.read(self.path, self.document.asked)
         self.document, self.stamp = replace(document, text=""), stamp
         return document.text
 

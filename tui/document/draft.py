@@ -53,7 +53,7 @@ class Selection:
 
 
 @dataclass(eq=False)
-class Entry:
+class UndoStep:
     """One step of undo, in the coordinates of the text without an open run.
 
     Its changes are carried out one after the other, each in the text that the ones before have left.
@@ -70,7 +70,7 @@ class Entry:
     state: object = field(default_factory=object)
 
 
-class Draft:
+class EditedText:
     """A text, what is selected in it, and how it came to be."""
 
     def __init__(self, text: str = "") -> None:
@@ -79,8 +79,8 @@ class Draft:
         self.region: Region | None = None
         self.version = 0
         self.observers: list[Callable[[Edit], None]] = []
-        self._undo: list[Entry] = []
-        self._redo: list[Entry] = []
+        self._undo: list[UndoStep] = []
+        self._redo: list[UndoStep] = []
         self._sealed = True
         self._saved = self._state()
 
@@ -116,7 +116,7 @@ class Draft:
             self.selection = self.selection.map(change.follow)
         if made:
             after = self.selection.map(self._to_base)
-            self._undo.append(Entry(tuple(made), before, after, "other", closed, self.region))
+            self._undo.append(UndoStep(tuple(made), before, after, "other", closed, self.region))
             self._sealed = True
             self._redo.clear()
 
@@ -146,7 +146,7 @@ class Draft:
         closed = [patch for each in changes for patch in self._settle(each.start, each.end)]
         return tuple(closed)
 
-    def _open_again(self, entry: Entry) -> None:
+    def _open_again(self, entry: UndoStep) -> None:
         """Open the changes that an edit, which is taken back, has closed, unless their review is over."""
         region = self.region
         if entry.closed and region is not None and region is entry.region:
@@ -168,7 +168,7 @@ class Draft:
         if last is not None and joined is not None:
             last.changes, last.after = (joined,), after
         else:
-            self._undo.append(Entry((change,), before, after, kind, closed, self.region))
+            self._undo.append(UndoStep((change,), before, after, kind, closed, self.region))
         self._sealed = kind == "other"
 
     def seal(self) -> None:
@@ -321,7 +321,7 @@ class Draft:
             for patch in region.patches
             if patch.written != patch.original
         )
-        entry = Entry(changes, self.selection.map(region.to_base), self.selection)
+        entry = UndoStep(changes, self.selection.map(region.to_base), self.selection)
         if self._undo and _cancel_out(self._undo[-1].changes, changes):
             entry.state = self._undo[-2].state if len(self._undo) > 1 else None
         self._undo.append(entry)

@@ -16,7 +16,7 @@ from functools import cached_property
 import regex
 
 from reviser.core.errors import ReviserError
-from tui.document.draft import Draft, Selection
+from tui.document.draft import EditedText, Selection
 
 # Counting goes this far; a larger number tells nobody more.
 COUNT_LIMIT = 9999
@@ -44,7 +44,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Search:
+class TextSearch:
     """What to look for. All that looks for it raises `SearchFailed` for what is no pattern or takes too long."""
 
     wanted: str
@@ -103,7 +103,7 @@ class Search:
             return Count(number, complete=False)
         return Count(number, complete=True)
 
-    def following(self, draft: Draft, offset: int, seconds: float = _FINDING) -> Selection | None:
+    def following(self, draft: EditedText, offset: int, seconds: float = _FINDING) -> Selection | None:
         """The first match at or behind `offset`, else the first of all."""
         text = draft.text
         for start in (offset, 0):
@@ -111,13 +111,13 @@ class Search:
                 return Selection(*found.span())
         return None
 
-    def preceding(self, draft: Draft, offset: int, seconds: float = _FINDING) -> Selection | None:
+    def preceding(self, draft: EditedText, offset: int, seconds: float = _FINDING) -> Selection | None:
         """The last match that ends at or before `offset`, else the last of all."""
         matches = self.matches_in(draft.text, seconds)
         earlier = [span for span in matches if span[1] <= offset]
         return Selection(*(earlier or matches)[-1]) if matches else None
 
-    def replace_selected(self, draft: Draft, replacement: str) -> bool:
+    def replace_selected(self, draft: EditedText, replacement: str) -> bool:
         """Replace the selection if it is a match; False if it is not."""
         selection = draft.selection
         if not self.wanted or selection.empty:
@@ -129,7 +129,7 @@ class Search:
         draft.edit(selection.start, selection.end, self._expand(found, replacement))
         return True
 
-    def replace_all(self, draft: Draft, replacement: str) -> int:
+    def replace_all(self, draft: EditedText, replacement: str) -> int:
         """Replace every match in one entry of undo; returns how many there were."""
         text = draft.text
         found = list(self._matches(text, seconds=_REPLACING))

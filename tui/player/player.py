@@ -12,10 +12,10 @@ from tui.player.ticker import Ticker
 from tui.prompts import Prompts
 from tui.runs.corrections import Corrections
 from tui.runs.review import Review
-from tui.runs.run import Run
-from tui.runs.tree import Node, Option
+from tui.runs.run import DraftRun
+from tui.runs.tree import ActionOption, Node
 from tui.runs.writer import Live, Task, Writer
-from tui.settings import SPEEDS, Settings
+from tui.settings import SPEEDS, TuiSettings
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.desk import Clock
@@ -28,7 +28,7 @@ class Player:
         self,
         sheets: Sheets,
         writer: Writer,
-        settings: Settings,
+        settings: TuiSettings,
         ticker: Ticker,
         prompts: Prompts,
         clock: Clock,
@@ -92,16 +92,16 @@ class Player:
             source = Corrections(self._writer, *place, self._sheet.source, self._lists)
         else:
             source = Live(self._writer, task, *place)
-        run = Run(draft, region, root, source, revising=revising, clears=not revising)
+        run = DraftRun(draft, region, root, source, revising=revising, clears=not revising)
         self.adopt(self._sheet, run)
 
-    def adopt(self, sheet: Sheet, run: Run) -> None:
+    def adopt(self, sheet: Sheet, run: DraftRun) -> None:
         """Let a sheet have this run, and play it."""
         sheet.run = run
         run.speed = self._speed
         self._play(sheet, run)
 
-    def _play(self, sheet: Sheet, run: Run) -> None:
+    def _play(self, sheet: Sheet, run: DraftRun) -> None:
         sheet.follows_model = True
         run.play(self._clock())
         self._ticker.wake()
@@ -141,7 +141,7 @@ class Player:
             run.rewrite(self._clock())
             self._ticker.wake()
 
-    def choose(self, option: Option) -> None:
+    def choose(self, option: ActionOption) -> None:
         """Take another option in the place of the step that is shown."""
         run = self._sheet.open_run
         if run is not None and not run.choose(option, self._clock()):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reviser.core.errors import ReviserError
 from tui.player.player import Player
 from tui.prompts import Prompts
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 from tui.runs.writer import Writer
 from tui.sheets import Sheets
 from tui.widgets.desk import Desk
@@ -101,7 +101,7 @@ class RunFiles:
         newline = "\n" if file is None else file.document.newline
         await self._export("Write the patch to", ".diff", lambda run, path: export_diff(run, path, name, newline))
 
-    async def _export(self, question: str, suffix: str, write: Callable[[Run, Path], object]) -> None:
+    async def _export(self, question: str, suffix: str, write: Callable[[DraftRun, Path], object]) -> None:
         sheet = self._sheets.current
         run = sheet.run
         if run is None:

@@ -6,7 +6,7 @@ from textual.app import App
 from textual.timer import Timer
 
 from tui.prompts import Prompts
-from tui.runs.run import FADE_SECONDS, Run
+from tui.runs.run import FADE_SECONDS, DraftRun
 from tui.sheets import Sheets
 from tui.widgets.desk import Clock, Desk
 
@@ -65,7 +65,7 @@ class Ticker:
                 self._tell_failure(sheet.run)
         return changed
 
-    def _tell_failure(self, run: Run) -> None:
+    def _tell_failure(self, run: DraftRun) -> None:
         if run.failure is None:
             return
         self._prompts.fail(run.failure)
@@ -75,7 +75,7 @@ class Ticker:
         self._desk.update()
 
     @property
-    def _run_shown(self) -> Run | None:
+    def _run_shown(self) -> DraftRun | None:
         return self._sheets.current.open_run
 
     def _panels_are_due(self, now: float) -> bool:

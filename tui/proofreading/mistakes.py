@@ -7,13 +7,13 @@ from bisect import bisect_left
 from reviser.core.edits import Edit
 from reviser.editor.findings import Findings, touched
 from reviser.proofreading.suggestion import Suggestion
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 
 
 class Mistakes:
     """The mistakes of a draft, always about its present text."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: EditedText) -> None:
         self._draft = draft
         self.findings = Findings()
         # What of the text was read last.

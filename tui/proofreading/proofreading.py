@@ -14,9 +14,9 @@ from reviser.editor.lists import Lists, Owner
 from reviser.proofreading.suggestion import WORD, Suggestion, quoted
 from tui.document.draft import Selection
 from tui.prompts import Prompts
-from tui.proofreading.reading import MistakeReader, Reading
+from tui.proofreading.reading import DraftReading, MistakeReader
 from tui.runs.writer import Writer
-from tui.settings import Settings
+from tui.settings import TuiSettings
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.desk import Clock, Desk
@@ -35,7 +35,7 @@ class Proofreading:
         self,
         sheets: Sheets,
         writer: Writer,
-        settings: Settings,
+        settings: TuiSettings,
         desk: Desk,
         prompts: Prompts,
         clock: Clock,
@@ -48,7 +48,7 @@ class Proofreading:
         self._lists = lists
         self._reader = MistakeReader(writer, self._lists, settings.confidence)
         self._on = settings.proofread
-        self._reading: Reading | None = None
+        self._reading: DraftReading | None = None
         self._seen: object = None
         self._due: float | None = None
         self._timer: Timer | None = None
@@ -122,10 +122,10 @@ class Proofreading:
 
     def _begin(self, sheet: Sheet) -> None:
         draft = sheet.draft
-        self._reading = Reading(draft, sheet.mistakes, sheet.source, draft.text, self._place, draft.version)
+        self._reading = DraftReading(draft, sheet.mistakes, sheet.source, draft.text, self._place, draft.version)
         self._reader.begin(self._reading)
 
-    def _take_in(self, reading: Reading) -> None:
+    def _take_in(self, reading: DraftReading) -> None:
         over = reading.over
         while reading.found:
             spans, findings = reading.found.popleft()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import excerpt, whole_characters
-from reviser.editor.lists import Lists, Source
+from reviser.editor.lists import Lists, TextSource
 from reviser.proofreading.suggestion import Suggestion
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.writer import Writer
 
@@ -25,12 +25,12 @@ _AROUND = 20_000
 
 
 @dataclass(eq=False)
-class Reading:
+class DraftReading:
     """A text to be read: as it was at some version of its draft."""
 
-    draft: Draft
+    draft: EditedText
     mistakes: Mistakes
-    source: Source
+    source: TextSource
     text: str
     near: int
     version: int
@@ -40,7 +40,7 @@ class Reading:
     over: bool = False
     failure: str | None = None
     # What was found in which stretches, as it was found.
-    found: deque[Found] = field(default_factory=deque)
+    found: deque[FoundMistakes] = field(default_factory=deque)
     read: tuple[int, int] = (0, 0)
 
     @property
@@ -49,7 +49,7 @@ class Reading:
         return self.draft.version == self.version and not self.outdated
 
 
-class Found(NamedTuple):
+class FoundMistakes(NamedTuple):
     """All mistakes in some stretches of a text."""
 
     spans: list[tuple[int, int]]
@@ -66,12 +66,12 @@ class MistakeReader:
         # Belongs to the thread.
         self._reader: EditorReader | None = None
 
-    def begin(self, reading: Reading) -> None:
+    def begin(self, reading: DraftReading) -> None:
         self._writer.submit(partial(self._work, reading))
 
     # In the thread
 
-    def _work(self, reading: Reading) -> None:
+    def _work(self, reading: DraftReading) -> None:
         from reviser.editor.reader import Cancelled, EditorReader
 
         try:
@@ -89,8 +89,8 @@ class MistakeReader:
             reading.failure = f"the model failed: {type(error).__name__}: {error}"
         reading.over = True
 
-    def _read(self, reading: Reading, reader: EditorReader) -> Iterator[Found]:
-        from reviser.proofreading.document import Draft as Given
+    def _read(self, reading: DraftReading, reader: EditorReader) -> Iterator[FoundMistakes]:
+        from reviser.proofreading.document import Draft
         from reviser.prose import Format, format_of
 
         text, source = reading.text, reading.source
@@ -100,7 +100,7 @@ class MistakeReader:
             reading.read = 0, len(text)
             return
         reading.read = start, end = excerpt(text, reading.near, format, _AROUND)
-        given = Given(whole_characters(text[start:end]), format, self._lists.words(source))
+        given = Draft(whole_characters(text[start:end]), format, self._lists.words(source))
         ignored = self._lists.ignored(source, text)
         project = self._lists.settings(source)
 
@@ -110,7 +110,7 @@ class MistakeReader:
         confidence = project.dial(self._confidence)
         for part in reader.check(given, reading.near - start, confidence, project.kinds, waits):
             found = [one.moved(start) for one in part.changes]
-            yield Found(
+            yield FoundMistakes(
                 [(start + first, start + last) for first, last in part.spans],
                 [one for one in found if not ignored(one) and text.startswith(one.old, one.start)],
             )

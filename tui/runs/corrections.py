@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from reviser.core.edits import Edit
 from reviser.editor.excerpts import excerpt
-from reviser.editor.lists import Lists, Source
+from reviser.editor.lists import Lists, TextSource
 from reviser.proofreading.suggestion import Suggestion
-from tui.runs.tree import Node, Option, Produced, Seed, Taken
+from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction
 from tui.runs.writer import Production, Writer
-from tui.settings import Settings
+from tui.settings import TuiSettings
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
@@ -30,8 +30,8 @@ class Corrections(Production):
         start: int,
         end: int,
         root: Node,
-        settings: Settings,
-        source: Source,
+        settings: TuiSettings,
+        source: TextSource,
         lists: Lists,
     ) -> None:
         """Revise what stands between `start` and `end`; `source` says which words and places stay."""
@@ -48,7 +48,7 @@ class Corrections(Production):
 
     # In the thread
 
-    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+    def _write(self, number: int, node: Node, option: ActionOption | None, once: bool) -> None:
         while number == self._number and number != self._halted:
             made = self._after(node)
             if made is None:
@@ -98,7 +98,7 @@ class Corrections(Production):
             self._changes.append(change)
             edit = Edit(change.start + growth, change.old, change.new)
             growth += edit.growth
-            taken = Taken(0, f"{change.says} ({change.kind})", "change", change.confidence)
+            taken = TakenAction(0, f"{change.says} ({change.kind})", "change", change.confidence)
             node = node.after((edit,), edit.start + len(edit.new), taken)
             self._reading = False
             yield node

@@ -15,9 +15,9 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.session.replay import Replay, Replayed, replay, unified_diff
 from reviser.viewer import ViewerTrajectory, render_page
-from tui.document.draft import Draft
-from tui.runs.run import Run
-from tui.runs.tree import Node, Seed, Taken, full_label
+from tui.document.draft import EditedText
+from tui.runs.run import DraftRun
+from tui.runs.tree import Node, Seed, TakenAction, full_label
 
 # Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
 _PROBABILITIES = "probabilities"
@@ -38,13 +38,13 @@ def describe(trajectory: Trajectory, number: int) -> str:
     return f"{name} · {counted(steps, 'step')} · {start[:60]}"
 
 
-def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
+def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> DraftRun:
     """A trajectory as a run on a draft of its own, at its start."""
     told = Replay(trajectory, tokenizer)
     text, canvas = told.start_text, told.canvas
     start, end = (told.text.position(place).chars for place in (canvas.low, canvas.high))
     cursor = told.text.position(canvas.cursor).chars - start
-    draft = Draft(text)
+    draft = EditedText(text)
     seed = replace(
         trajectory,
         action_ids=trajectory.action_ids[: trajectory.seed_actions],
@@ -52,7 +52,7 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
         cursor=None,
         others={key: value for key, value in trajectory.others.items() if key != _PROBABILITIES},
     )
-    run = Run(
+    run = DraftRun(
         draft,
         draft.open_region(start, end),
         Node(None, cursor, seed=Seed(seed, tokenizer)),
@@ -65,13 +65,13 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
         end += sum(edit.growth for edit in edits)
         step = frame.step
         probability = probabilities[index] if index < len(probabilities) else None
-        taken = Taken(step.id, full_label(frame), step.action.kind, probability)
+        taken = TakenAction(step.id, full_label(frame), step.action.kind, probability)
         run.add_recorded(run.tip.after(edits, frame.cursor.chars - start, taken))
     run.tip.ending = "stop" if canvas.stopped else "end"
     return run
 
 
-def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[Taken]]]:
+def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[TakenAction]]]:
     """The branch that ends with `leaf`, one trajectory for each time the model began, with its steps."""
     lineage = leaf.lineage()
     if lineage[0].seed is None:
@@ -87,7 +87,7 @@ def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[Taken]]]:
             yield _recorded(seed, steps), steps
 
 
-def _recorded(begun: Seed, steps: Sequence[Taken]) -> Trajectory:
+def _recorded(begun: Seed, steps: Sequence[TakenAction]) -> Trajectory:
     seed = begun.trajectory
     assert not callable(seed)
     others = dict(seed.others)
@@ -99,14 +99,14 @@ def _recorded(begun: Seed, steps: Sequence[Taken]) -> Trajectory:
     return replace(bare, final_text=done.final_text, cursor=done.cursor)
 
 
-def save_run(run: Run, path: Path) -> int:
+def save_run(run: DraftRun, path: Path) -> int:
     """Write all branches of a run to a trajectory file, the one shown first; returns how many."""
     trajectories = [each for leaf in run.leaves() for each, _ in trajectories_of(leaf)]
     write_atomically(path, dump_trajectories(trajectories).encode("utf-8"))
     return len(trajectories)
 
 
-def export_page(run: Run, path: Path) -> None:
+def export_page(run: DraftRun, path: Path) -> None:
     """Write a page that plays all branches of a run."""
     if run.seed is None:
         raise ReviserError("the run has no steps yet")
@@ -119,7 +119,7 @@ def export_page(run: Run, path: Path) -> None:
     write_atomically(path, render_page(shown).encode("utf-8"))
 
 
-def _with_probabilities(done: Replayed, taken: Sequence[Taken]) -> ViewerTrajectory:
+def _with_probabilities(done: Replayed, taken: Sequence[TakenAction]) -> ViewerTrajectory:
     page = done.for_viewer()
     if not taken:
         return page
@@ -127,7 +127,7 @@ def _with_probabilities(done: Replayed, taken: Sequence[Taken]) -> ViewerTraject
     return replace(page, steps=steps)
 
 
-def export_diff(run: Run, path: Path, name: str, newline: str = "\n") -> None:
+def export_diff(run: DraftRun, path: Path, name: str, newline: str = "\n") -> None:
     """Write what the run has done to its text, whose file has these line endings, as a patch."""
     text, region = run.draft.text, run.region
     if region.open and not region.settled:

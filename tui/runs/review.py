@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reviser.core.edits import Edit
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 from tui.document.region import Patch, Region
 
 
@@ -28,7 +28,7 @@ class Item:
 class Review:
     """The changes of a run in a draft's region, from the first to the last; one of them is looked at."""
 
-    def __init__(self, draft: Draft, region: Region, changes: Sequence[Edit]) -> None:
+    def __init__(self, draft: EditedText, region: Region, changes: Sequence[Edit]) -> None:
         patches = draft.part_region(changes)
         self.items = [Item(change.old, change.new, patch) for change, patch in zip(changes, patches, strict=True)]
         self._draft = draft

@@ -7,10 +7,10 @@ from typing import Literal
 
 from reviser.core.edits import with_all
 from reviser.core.hunks import changed_words
-from tui.document.draft import Draft, Selection
+from tui.document.draft import EditedText, Selection
 from tui.document.region import Region
 from tui.runs.review import Review
-from tui.runs.tree import Node, Option, Produced, Seed, Source, walk
+from tui.runs.tree import ActionOption, Node, Produced, Seed, StepSource, walk
 
 State = Literal["waiting", "playing", "paused", "closed"]
 
@@ -41,15 +41,15 @@ class Erased:
     author: Node
 
 
-class Run:
+class DraftRun:
     """A run in a draft's region. `current` is the step shown, on the way from the root to `tip`."""
 
     def __init__(
         self,
-        draft: Draft,
+        draft: EditedText,
         region: Region,
         root: Node,
-        source: Source | None = None,
+        source: StepSource | None = None,
         *,
         revising: bool = False,
         clears: bool = False,
@@ -188,7 +188,7 @@ class Run:
         stopped = self.current.ending == "stop" and self.current.parent is not None
         return self._branch(self.current.parent if stopped else self.current, None, now)
 
-    def choose(self, option: Option, now: float) -> bool:
+    def choose(self, option: ActionOption, now: float) -> bool:
         """Take another option in the place of the current step and go on from there."""
         parent = self.current.parent
         if parent is None or not self.open:
@@ -199,7 +199,7 @@ class Run:
                 return True
         return self._branch(parent, option, now)
 
-    def _branch(self, node: Node | None, option: Option | None, now: float) -> bool:
+    def _branch(self, node: Node | None, option: ActionOption | None, now: float) -> bool:
         if node is None or self._source is None or not self.branching or not self.open:
             return False
         self._stop_source()

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 from tui.runs.tree import walk
 
 
@@ -23,7 +23,7 @@ class Statistics:
     order: tuple[int, ...]
 
     @classmethod
-    def of(cls, run: Run) -> Statistics:
+    def of(cls, run: DraftRun) -> Statistics:
         shown = run.path[1 : run.current.depth + 1]
         kinds = Counter(node.taken.kind for node in shown if node.taken is not None)
         order = tuple(author.depth for author in run.authors if author is not None)

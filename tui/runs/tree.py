@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ActionOption:
     """An action that could be taken, and how likely it was."""
 
     id: int
@@ -24,14 +24,14 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenAction:
     """The action of a step, and the likeliest ones it was chosen from."""
 
     id: int
     label: str
     kind: str
     probability: float | None
-    options: tuple[Option, ...] = ()
+    options: tuple[ActionOption, ...] = ()
 
 
 def full_label(frame: Frame) -> str:
@@ -51,7 +51,7 @@ class Node:
     cursor: int
     # Made one after the other; none at the root.
     edits: tuple[Edit, ...] = ()
-    taken: Taken | None = None
+    taken: TakenAction | None = None
     ending: str | None = None
     depth: int = 0
     children: list[Node] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Node:
     # Where the model begins afresh, as at the root and at each line to be revised: how it begins.
     seed: Seed | None = None
 
-    def after(self, edits: tuple[Edit, ...], cursor: int, taken: Taken) -> Node:
+    def after(self, edits: tuple[Edit, ...], cursor: int, taken: TakenAction) -> Node:
         """The node one step on; it becomes a child when a run takes it in."""
         return Node(self, cursor, edits, taken, depth=self.depth + 1)
 
@@ -103,7 +103,7 @@ class Produced:
     failure: str | None = None
 
 
-class Source(Protocol):
+class StepSource(Protocol):
     """Where new steps come from; one that `branches` can go another way from a step."""
 
     speed: int
@@ -113,7 +113,7 @@ class Source(Protocol):
     def busy(self) -> bool: ...
     @property
     def status(self) -> str: ...
-    def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
+    def extend(self, node: Node, option: ActionOption | None = None, *, once: bool = False) -> None:
         """Begin to produce steps after `node`, the first one as the option says."""
 
     def stop(self) -> None: ...

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from reviser.core.edits import within
 from reviser.core.errors import ReviserError
-from tui.runs.tree import Node, Option, Produced, Seed, Taken, full_label
-from tui.settings import Settings
+from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction, full_label
+from tui.settings import TuiSettings
 
 if TYPE_CHECKING:
     from reviser.decoding.sampler import Sampler
@@ -33,7 +33,7 @@ Task = Literal["continue", "infill", "revise"]
 Loader = Callable[[Callable[[str], None]], "Engine"]
 
 
-def load_model(settings: Settings, say: Callable[[str], None]) -> Engine:
+def load_model(settings: TuiSettings, say: Callable[[str], None]) -> Engine:
     """The engine that the settings name, here or behind a server; `say` hears what takes the time."""
     say(f"loading {settings.model or 'the model'}")
     from reviser.session.engine import load_engine
@@ -133,7 +133,7 @@ class Production:
     def status(self) -> str:
         return self._writer.status or ("reading the text" if self._reading else "")
 
-    def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
+    def extend(self, node: Node, option: ActionOption | None = None, *, once: bool = False) -> None:
         self._number += 1
         self._busy = True
         self._reading = True
@@ -157,7 +157,7 @@ class Production:
 
     # In the thread
 
-    def _produce(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+    def _produce(self, number: int, node: Node, option: ActionOption | None, once: bool) -> None:
         try:
             self._write(number, node, option, once)
         except ReviserError as error:
@@ -172,7 +172,7 @@ class Production:
     def _fail(self, number: int, reason: str) -> None:
         self._produced.append((number, Produced(failure=reason)))
 
-    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+    def _write(self, number: int, node: Node, option: ActionOption | None, once: bool) -> None:
         """Make the steps after a node, until the call of that number is over."""
         raise NotImplementedError
 
@@ -183,7 +183,7 @@ class Live(Production):
     branches = True
 
     def __init__(
-        self, writer: Writer, task: Task, text: str, start: int, end: int, root: Node, settings: Settings
+        self, writer: Writer, task: Task, text: str, start: int, end: int, root: Node, settings: TuiSettings
     ) -> None:
         """Write in the place of `start` to `end`, between what is there, or revise what is there."""
         super().__init__(writer, settings.speed)
@@ -204,7 +204,7 @@ class Live(Production):
         self._trailing_space = 0
         self._at = root
 
-    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+    def _write(self, number: int, node: Node, option: ActionOption | None, once: bool) -> None:
         if not self._wanted(number):
             return
         generation = self._return_to(node)
@@ -332,14 +332,16 @@ class Live(Production):
         options = tuple(self._option(frame, id, probability, before) for id, probability in likely.items())
         return self._node(generation, frame, choice.probability, options)
 
-    def _take(self, generation: Generation, option: Option) -> Node:
+    def _take(self, generation: Generation, option: ActionOption) -> Node:
         frame = generation.take(option.id)
         siblings = self._at.children
         taken = siblings[0].taken if siblings else None
         options = taken.options if taken is not None else ()
         return self._node(generation, frame, option.probability, options)
 
-    def _node(self, generation: Generation, frame: Frame, probability: float, options: tuple[Option, ...]) -> Node:
+    def _node(
+        self, generation: Generation, frame: Frame, probability: float, options: tuple[ActionOption, ...]
+    ) -> Node:
         step, segment = frame.step, self._segment
         assert segment is not None
         changes = [edit.change for edit in frame.edits]
@@ -347,17 +349,17 @@ class Live(Production):
         end = self._origin + len(generation.written) - self._trailing_space - growth
         edits = tuple(one.moved(segment.head) for one in within(changes, self._origin, end))
         cursor = segment.head + generation.cursor.chars - self._origin
-        taken = Taken(step.id, full_label(frame), step.action.kind, probability, options)
+        taken = TakenAction(step.id, full_label(frame), step.action.kind, probability, options)
         node = self._at.after(edits, cursor, taken)
         if generation.rollout.over and segment.number + 1 == len(self._passages):
             node.ending = generation.rollout.ending
         self._at = node
         return node
 
-    def _option(self, frame: Frame, id: int, probability: float, cursor: int) -> Option:
+    def _option(self, frame: Frame, id: int, probability: float, cursor: int) -> ActionOption:
         from reviser.session.frames import step_label
 
         assert self._session is not None
         action = self._session.policy.vocabulary.action(id, cursor)
         label = step_label(frame.step._replace(action=action), self._session.tokenizer)
-        return Option(id, label, probability)
+        return ActionOption(id, label, probability)

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from tui.commands import footer_hints
-from tui.settings import Settings
+from tui.settings import TuiSettings
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.bars import KeyBar, StatusLine, TabBar
@@ -25,7 +25,7 @@ Clock = Callable[[], float]
 class Desk:
     """Everything on the screen; it shows the current sheet and changes nothing in it."""
 
-    def __init__(self, sheets: Sheets, settings: Settings, clock: Clock) -> None:
+    def __init__(self, sheets: Sheets, settings: TuiSettings, clock: Clock) -> None:
         self._sheets = sheets
         self._settings = settings
         self._clock = clock

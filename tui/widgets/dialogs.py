@@ -43,7 +43,7 @@ def _first(key: str, action: str) -> Binding:
     return Binding(key, action, show=False, priority=True)
 
 
-class Question(Dialog[str | None]):
+class QuestionDialog(Dialog[str | None]):
     """A question with a few answers, which are picked with arrows and Enter; Escape gives none.
 
     A letter alone answers nothing, since it may be meant for the text; with Alt it does.
@@ -104,7 +104,7 @@ class PathSuggester(Suggester):
         return value + found[0].name[len(start) :] + slash
 
 
-class Prompt(Dialog[str | None]):
+class PromptDialog(Dialog[str | None]):
     """One line of text; Escape gives none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel", show=False)]
@@ -126,7 +126,7 @@ class Prompt(Dialog[str | None]):
         self.dismiss(event.value)
 
 
-class Choice(Dialog[int | None]):
+class ChoiceDialog(Dialog[int | None]):
     """One of several; Escape gives none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel", show=False)]

@@ -13,7 +13,7 @@ from textual.widgets import Input, Label
 
 from reviser.core.errors import ReviserError
 from tui.document.draft import Selection
-from tui.document.searching import Search, SearchFailed
+from tui.document.searching import SearchFailed, TextSearch
 from tui.widgets.keyboard import Field
 from tui.widgets.text.editor import Editor
 
@@ -60,8 +60,8 @@ class FindBar(Vertical):
             yield Label("⏎ one · alt+a all", classes="hint")
 
     @property
-    def search(self) -> Search:
-        return Search(self.query_one("#find", Input).value, self._case, self._pattern)
+    def search(self) -> TextSearch:
+        return TextSearch(self.query_one("#find", Input).value, self._case, self._pattern)
 
     def open(self, *, replacing: bool) -> None:
         """Show the bar, with what is selected in it."""
@@ -123,7 +123,7 @@ class FindBar(Vertical):
         if found is not None:
             self._counting = asyncio.create_task(self._count(search))
 
-    async def _count(self, search: Search) -> None:
+    async def _count(self, search: TextSearch) -> None:
         """Say how often something is found, once nothing is typed for a moment."""
         await asyncio.sleep(_PAUSE)
         ended = Event()

@@ -18,9 +18,9 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
 from reviser.core.counts import counted
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
-from tui.runs.tree import Node, Option
+from tui.runs.tree import ActionOption, Node
 from tui.widgets.rows import Rows
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -33,7 +33,7 @@ def percent(probability: float | None) -> str:
     return "<1%" if 0 < probability < 0.01 else f"{probability:.0%}"
 
 
-def log_lines(run: Run) -> list[tuple[str, str]]:
+def log_lines(run: DraftRun) -> list[tuple[str, str]]:
     """The steps of the branch that is shown."""
     lines = [("   0  Start", "")]
     for node in run.path[1:]:
@@ -64,7 +64,7 @@ class Branch:
     shown: bool
 
 
-def branches(run: Run) -> list[Branch]:
+def branches(run: DraftRun) -> list[Branch]:
     """The tree of a run, one entry for each stretch between forks."""
     found: list[Branch] = []
     on_path = set(map(id, run.path))
@@ -159,11 +159,11 @@ class SidePanel(Vertical):
 
     @dataclass
     class Take(Message):
-        option: Option
+        option: ActionOption
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._run: Run | None = None
+        self._run: DraftRun | None = None
         self._branches: list[Branch] = []
 
     def compose(self) -> ComposeResult:
@@ -194,7 +194,7 @@ class SidePanel(Vertical):
     def focus_content(self) -> None:
         self.screen.set_focus(self.query_one(f"#{self.active}"))
 
-    def update_from(self, run: Run | None) -> None:
+    def update_from(self, run: DraftRun | None) -> None:
         """Show what there is to say of the run; only the panel that can be seen is filled."""
         self._run = run
         name = self.active
@@ -264,9 +264,9 @@ class Timeline(Widget, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.run: Run | None = None
+        self.run: DraftRun | None = None
 
-    def update_from(self, run: Run | None) -> None:
+    def update_from(self, run: DraftRun | None) -> None:
         self.run = run
         self.refresh()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reviser.core.counts import counted
-from tui.document.draft import Draft
-from tui.runs.run import Run
+from tui.document.draft import EditedText
+from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.sheet import Sheet
 
@@ -38,7 +38,7 @@ def run_in_words(sheet: Sheet, waited: float) -> str:
     return f"{_ending(run) or 'paused'} · {counted(steps, 'step')}"
 
 
-def _ending(run: Run) -> str | None:
+def _ending(run: DraftRun) -> str | None:
     over = _ENDINGS.get(run.ending or "")
     return "nothing to change" if run.revising and over and not run.reviewable else over
 
@@ -51,7 +51,7 @@ def mistakes_in_words(sheet: Sheet) -> str:
     return counted(len(mistakes), "mistake") if len(mistakes) else ""
 
 
-def place_in_words(draft: Draft) -> str:
+def place_in_words(draft: EditedText) -> str:
     """Line and column of the cursor, and how much is selected."""
     selection, buffer = draft.selection, draft.buffer
     line = buffer.line_of(selection.cursor)

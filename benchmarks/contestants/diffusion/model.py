@@ -176,7 +176,7 @@ class TimeEmbedding(nn.Module):
         return functional.silu(vector)
 
 
-class Attention(nn.Module):
+class DiffusionAttention(nn.Module):
     """Self-attention in both directions."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -215,13 +215,13 @@ class Mlp(nn.Module):
         return out
 
 
-class Block(nn.Module):
+class DiffusionLayer(nn.Module):
     """A residual layer whose norms are shifted and scaled, and whose results are gated, by the noise."""
 
     def __init__(self, config: DiffusionConfig) -> None:
         super().__init__()
         self.attention_norm = Norm(config.width)
-        self.attention = Attention(config.width, config.heads)
+        self.attention = DiffusionAttention(config.width, config.heads)
         self.mlp_norm = Norm(config.width)
         self.mlp = Mlp(config.width, config.ff)
         self.modulation = nn.Linear(config.condition, 6 * config.width)
@@ -249,7 +249,7 @@ class DiffusionTransformer(nn.Module):
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.width)
         self.time = TimeEmbedding(config.condition)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(DiffusionLayer(config) for _ in range(config.layers))
         self.final_norm = Norm(config.width)
         self.final_modulation = nn.Linear(config.condition, 2 * config.width)
         self.head = nn.Linear(config.width, config.vocab_size)

@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.proofreading.calibration.sources import Source, Text
-from benchmarks.protocol.runs import Cache, key_of
+from benchmarks.proofreading.calibration.sources import NamedTexts, SourceText
+from benchmarks.protocol.runs import RunCache, key_of
 from reviser.proofreading.candidates import first_suggestions
 from reviser.proofreading.document import Draft
 from reviser.proofreading.guard.calibration import THOROUGH, features_of
@@ -26,7 +26,7 @@ _BLOCK = 20
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ProposedChange:
     """A change that a model proposes, its probability, and the verdict."""
 
     old: str
@@ -48,7 +48,7 @@ class TextProposals:
     source: str
     number: int
     wanted: int | None
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ProposedChange, ...]
 
     @property
     def is_for_fitting(self) -> bool:
@@ -56,7 +56,7 @@ class TextProposals:
         return hashlib.blake2b(str(self.number // _BLOCK).encode()).digest()[0] % 2 == 0
 
 
-def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> list[TextProposals]:
+def look(proofreader: Proofreader, model: str, source: NamedTexts, cache: RunCache) -> list[TextProposals]:
     """All texts of a source with what the model, whose digest is `model`, proposes for them."""
     keys = [_key(model, source, text) for text in source.texts]
     missing = [
@@ -73,16 +73,16 @@ def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> 
     ]
 
 
-def _found(proofreader: Proofreader, texts: Sequence[Text]) -> Iterator[list[Candidate]]:
+def _found(proofreader: Proofreader, texts: Sequence[SourceText]) -> Iterator[list[ProposedChange]]:
     proposed = first_suggestions(proofreader, [Draft(text.text) for text in texts])
     for text, several in zip(texts, proposed, strict=True):
         yield [
-            Candidate(one.old, one.new, one.kind, one.confidence, one.evidence.others, text.is_right(one))
+            ProposedChange(one.old, one.new, one.kind, one.confidence, one.evidence.others, text.is_right(one))
             for one in several
         ]
 
 
-def _key(model: str, source: Source, text: Text) -> str:
+def _key(model: str, source: NamedTexts, text: SourceText) -> str:
     annotations = text.annotated[0].annotations if text.annotated else ()
     return key_of(
         kind="proofreading candidates",
@@ -95,5 +95,5 @@ def _key(model: str, source: Source, text: Text) -> str:
     )
 
 
-def _candidate(data: Any) -> Candidate:
-    return Candidate(**{**data, "kind": Kind(data["kind"])})
+def _candidate(data: Any) -> ProposedChange:
+    return ProposedChange(**{**data, "kind": Kind(data["kind"])})

@@ -23,9 +23,15 @@ from benchmarks.proofreading import sets
 from benchmarks.proofreading.calibration.candidates import TextProposals, look
 from benchmarks.proofreading.calibration.curve import EXPLAINED, all_candidates, page
 from benchmarks.proofreading.calibration.fitting import PENALTY, fitted
-from benchmarks.proofreading.calibration.sources import Source, finished_source, name_of, pairs_source, public_source
+from benchmarks.proofreading.calibration.sources import (
+    NamedTexts,
+    finished_source,
+    name_of,
+    pairs_source,
+    public_source,
+)
 from benchmarks.proofreading.command import get_sets
-from benchmarks.protocol.runs import Cache, default_cache
+from benchmarks.protocol.runs import RunCache, default_cache
 from benchmarks.report.provenance import write_page
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
@@ -106,14 +112,14 @@ def run(chosen: CalibrationOptions) -> None:
         print(f"calibration: {chosen.coefficients}", file=sys.stderr)
 
 
-def _looked(chosen: CalibrationOptions, sources: Sequence[Source]) -> tuple[dict[str, list[TextProposals]], str]:
+def _looked(chosen: CalibrationOptions, sources: Sequence[NamedTexts]) -> tuple[dict[str, list[TextProposals]], str]:
     """The texts with their candidates, and the model's digest."""
     engine = load_engine(chosen.model, threads=chosen.threads)
     proofreader = Proofreader(engine.policy, engine.tokenizer)
     model: str = getattr(engine.policy, "digest", "")
     if not model:
         raise ReviserError("this model has no weights to tell it by")
-    with Cache(chosen.cache or default_cache()) as cache:
+    with RunCache(chosen.cache or default_cache()) as cache:
         return {source.name: look(proofreader, model, source, cache) for source in sources}, model
 
 
@@ -128,7 +134,7 @@ def _halves(looked: dict[str, list[TextProposals]], used: set[str]) -> dict[str,
 # Texts ---------------------------------------------------------------------------------------------
 
 
-def chosen_sources(chosen: CalibrationOptions) -> list[Source]:
+def chosen_sources(chosen: CalibrationOptions) -> list[NamedTexts]:
     """The texts that a command was given."""
     public = [] if chosen.sets in ("", "none") else chosen.sets.split(",")
     for name in public:

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.measures.arena import wilson
-from benchmarks.proofreading.calibration.candidates import Candidate, TextProposals
+from benchmarks.proofreading.calibration.candidates import ProposedChange, TextProposals
 from benchmarks.proofreading.calibration.fitting import Floats, confidences
 from benchmarks.report.tables import Table
 from reviser.proofreading.guard.calibration import FEATURES, RAW, Calibration
@@ -70,7 +70,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Curve:
+class CalibrationCurve:
     """All figures of one calibration on the texts of a source."""
 
     name: str
@@ -81,19 +81,19 @@ class Curve:
     settings: tuple[Setting, ...]
 
 
-def all_candidates(texts: Sequence[TextProposals]) -> list[Candidate]:
+def all_candidates(texts: Sequence[TextProposals]) -> list[ProposedChange]:
     """The candidates of several texts."""
     return [one for text in texts for one in text.candidates]
 
 
-def curve(name: str, texts: Sequence[TextProposals], calibration: Calibration) -> Curve:
+def curve(name: str, texts: Sequence[TextProposals], calibration: Calibration) -> CalibrationCurve:
     """The figures of a calibration on texts."""
     candidates = all_candidates(texts)
     sure = confidences(calibration, candidates)
     right = np.array([one.right for one in candidates], np.bool_)
     bins = [_bin(sure, right, low, high) for low, high in pairwise(EDGES)]
     apart = sum(one.share.made * abs(one.mean - one.share.value) for one in bins if one.share.made)
-    return Curve(
+    return CalibrationCurve(
         name,
         len(texts),
         Share(int(right.sum()), len(right)),
@@ -151,7 +151,7 @@ def page(halves: Mapping[str, Sequence[TextProposals]], calibration: Calibration
     return "\n".join([*parts, f"## Coefficients\n\n{coefficients.markdown()}"])
 
 
-def _reliability(of: Curve) -> str:
+def _reliability(of: CalibrationCurve) -> str:
     rows = [
         (
             f"{one.low:g} to {one.high:g}",
@@ -164,7 +164,7 @@ def _reliability(of: Curve) -> str:
     return Table(("confidence", "changes", "mean", "right"), tuple(rows)).markdown()
 
 
-def _dial(of: Curve) -> str:
+def _dial(of: CalibrationCurve) -> str:
     rows = [
         (f"{one.dial:g}", f"{one.share.made:,}", str(one.share), *map(_percent, (one.recall, one.f, one.left_alone)))
         for one in of.settings

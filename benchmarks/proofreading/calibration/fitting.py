@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.proofreading.calibration.candidates import Candidate
+from benchmarks.proofreading.calibration.candidates import ProposedChange
 from reviser.core.errors import ReviserError
 from reviser.proofreading.guard.calibration import FEATURES, Calibration, log_odds
 from reviser.proofreading.suggestion import Kind
@@ -24,7 +24,7 @@ _KINDS = tuple(Kind)
 Floats = NDArray[np.float64]
 
 
-def fitted(candidates: Sequence[Candidate], model: str) -> Calibration:
+def fitted(candidates: Sequence[ProposedChange], model: str) -> Calibration:
     """The calibration that fits candidates best, for the model of this digest."""
     right = np.array([one.right for one in candidates], np.float64)
     if min(right.sum(), len(right) - right.sum()) < _LEAST:
@@ -59,7 +59,7 @@ def _rounded(number: float) -> float:
     return round(float(number), 4)
 
 
-def _matrix(candidates: Sequence[Candidate]) -> Floats:
+def _matrix(candidates: Sequence[ProposedChange]) -> Floats:
     return np.array(
         [
             [1.0, log_odds(one.chance), *one.features, *(float(one.kind is kind) for kind in _KINDS)]
@@ -85,7 +85,7 @@ def regression(inputs: Floats, right: Floats) -> Floats:
     return weights
 
 
-def confidences(calibration: Calibration, candidates: Sequence[Candidate]) -> Floats:
+def confidences(calibration: Calibration, candidates: Sequence[ProposedChange]) -> Floats:
     """The confidence in each candidate."""
     return np.array(
         [

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.proofreading.errant_score import check_installed, made_edits
-from benchmarks.proofreading.sets import ProofSet, Sentence
+from benchmarks.proofreading.sets import AnnotatedSentence, ProofSet
 from benchmarks.proofreading.tokens import Style, retokenise
 from reviser.core.errors import ReviserError
 from reviser.proofreading.changes import changes
@@ -29,7 +29,7 @@ _LONGEST = 600
 
 
 @dataclass(frozen=True)
-class Text:
+class SourceText:
     """A text to be read, with what is known of it.
 
     `wanted` is how many corrections it needs, where that is known. Of `references` any is a corrected text;
@@ -39,7 +39,7 @@ class Text:
     text: str
     wanted: int | None
     references: tuple[str, ...] = ()
-    annotated: tuple[Sentence, Style] | None = None
+    annotated: tuple[AnnotatedSentence, Style] | None = None
 
     def is_right(self, proposal: Suggestion) -> bool:
         """Whether a change of this text is right if it is made alone."""
@@ -51,16 +51,16 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Source:
+class NamedTexts:
     """Texts under a name. What is `restricted` may be measured on, and nothing that is given away is fitted to it."""
 
     name: str
-    texts: tuple[Text, ...]
+    texts: tuple[SourceText, ...]
     restricted: bool = False
     sort: str = field(default="pairs")
 
 
-def _is_annotated(sentence: Sentence, style: Style, made: str) -> bool:
+def _is_annotated(sentence: AnnotatedSentence, style: Style, made: str) -> bool:
     edits = set(made_edits(sentence.tokens, retokenise(sentence.tokens, sentence.plain, made, style)))
     return bool(edits) and any(
         edits <= {(edit.start, edit.end, edit.corrections[0]) for edit in several} for several in sentence.annotations
@@ -84,12 +84,12 @@ def distance(one: Sequence[str], other: Sequence[str]) -> int:
     return row[-1]
 
 
-def public_source(set: ProofSet, limit: int | None) -> Source:
+def public_source(set: ProofSet, limit: int | None) -> NamedTexts:
     """A public set, of which only dev sets are for choosing."""
     if set.score == "errant":
         check_installed()
         texts = [
-            Text(
+            SourceText(
                 sentence.plain.text,
                 max(sum(edit.kind != "UNK" for edit in several) for several in sentence.annotations),
                 annotated=(sentence, set.style),
@@ -98,27 +98,27 @@ def public_source(set: ProofSet, limit: int | None) -> Source:
         ]
     else:
         texts = [
-            Text(plain, None, tuple(references))
+            SourceText(plain, None, tuple(references))
             for plain, references in zip(set.sources[:limit], set.reference_texts[:limit], strict=True)
         ]
-    return Source(set.name, tuple(texts), restricted=True, sort=set.score)
+    return NamedTexts(set.name, tuple(texts), restricted=True, sort=set.score)
 
 
-def pairs_source(path: str, limit: int | None) -> Source:
+def pairs_source(path: str, limit: int | None) -> NamedTexts:
     """A file of texts before and after correction; those that are long or rewritten for the most part are left out."""
     found = (
-        Text(before, len(changes(before, after)), (after,))
+        SourceText(before, len(changes(before, after)), (after,))
         for edit in read_edits(path)
         for before, after in [(_in_line(edit.before), _in_line(edit.after))]
         if _is_passage(before) and _is_corrected(before, after)
     )
-    return Source(name_of(path), _taken(found, limit, path))
+    return NamedTexts(name_of(path), _taken(found, limit, path))
 
 
-def finished_source(path: str, column: str, limit: int | None) -> Source:
+def finished_source(path: str, column: str, limit: int | None) -> NamedTexts:
     """The texts of a file, which are to be left alone."""
-    found = (Text(text, 0) for text in map(_in_line, documents(path, column)) if _is_passage(text))
-    return Source(f"{name_of(path)}-finished", _taken(found, limit, path), sort="finished")
+    found = (SourceText(text, 0) for text in map(_in_line, documents(path, column)) if _is_passage(text))
+    return NamedTexts(f"{name_of(path)}-finished", _taken(found, limit, path), sort="finished")
 
 
 def name_of(path: str) -> str:
@@ -126,7 +126,7 @@ def name_of(path: str) -> str:
     return Path(path).name.split(".")[0]
 
 
-def _taken(texts: Iterator[Text], limit: int | None, path: str) -> tuple[Text, ...]:
+def _taken(texts: Iterator[SourceText], limit: int | None, path: str) -> tuple[SourceText, ...]:
     taken = tuple(islice(texts, limit))
     if not taken:
         raise ReviserError(f"{path} has no texts to proofread")

@@ -14,7 +14,7 @@ LOWEST = 1000
 """Prompts leave out so many ids at both ends of a vocabulary, where special ones are."""
 
 
-class Contestant(Protocol):
+class SpeedContestant(Protocol):
     """Reads a prompt, then makes tokens."""
 
     name: str

@@ -55,7 +55,7 @@ class _ChainSettings(ctypes.Structure):
     _fields_ = (("no_perf", c_bool),)
 
 
-class _Batch(ctypes.Structure):
+class _LlamaBatch(ctypes.Structure):
     _fields_ = (
         ("n_tokens", c_int32),
         ("token", POINTER(c_int32)),
@@ -83,8 +83,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "llama_set_n_threads": (None, [c_void_p, c_int32, c_int32]),
     "llama_get_memory": (c_void_p, [c_void_p]),
     "llama_memory_clear": (None, [c_void_p, c_bool]),
-    "llama_batch_get_one": (_Batch, [POINTER(c_int32), c_int32]),
-    "llama_decode": (c_int32, [c_void_p, _Batch]),
+    "llama_batch_get_one": (_LlamaBatch, [POINTER(c_int32), c_int32]),
+    "llama_decode": (c_int32, [c_void_p, _LlamaBatch]),
     "llama_sampler_chain_init": (c_void_p, [_ChainSettings]),
     "llama_sampler_chain_add": (None, [c_void_p, c_void_p]),
     "llama_sampler_init_top_k": (c_void_p, [c_int32]),

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from benchmarks.speed.contestants.contest import Contestant
+from benchmarks.speed.contestants.contest import SpeedContestant
 
 CONTEXTS = (32, 512, 1500)
 
@@ -43,7 +43,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Facts:
+class EngineFacts:
     """Our weights, and how they are run."""
 
     bits: int
@@ -63,7 +63,7 @@ class Prefill:
 
 
 @dataclass(frozen=True)
-class Row:
+class ContestantRow:
     """The figures of one contestant; those by the length of a prompt have it as their key, as in JSON."""
 
     instructions: str
@@ -84,8 +84,8 @@ class SpeedResult:
     shares: Shares
     memory_bandwidth_gb_s: float
     first_action_ms: dict[str, float]
-    facts: Facts
-    contestants: dict[str, Row]
+    facts: EngineFacts
+    contestants: dict[str, ContestantRow]
 
     @property
     def ratio_transformers(self) -> float | None:
@@ -122,7 +122,7 @@ class SpeedResult:
 
 
 def summary(
-    contestants: Sequence[Contestant], times: Sequence[Times], shares: Shares, bandwidth: float, facts: Facts
+    contestants: Sequence[SpeedContestant], times: Sequence[Times], shares: Shares, bandwidth: float, facts: EngineFacts
 ) -> SpeedResult:
     """Compare the first contestant with the others; `bandwidth` is in bytes a second."""
     ours = times[0]
@@ -139,7 +139,7 @@ def summary(
         first_action_ms=ours.first_ms(),
         facts=facts,
         contestants={
-            one.name: Row(
+            one.name: ContestantRow(
                 instructions=one.instructions,
                 tokens_per_s=spent.steps_per_s,
                 read_gb_s=one.step_bytes * spent.steps_per_s / 1e9,

@@ -6,13 +6,13 @@ import gc
 import time
 from collections.abc import Sequence
 
-from benchmarks.speed.contestants.contest import Contestant, prompt, timed
+from benchmarks.speed.contestants.contest import SpeedContestant, prompt, timed
 from benchmarks.speed.contestants.page import CONTEXTS, Times
 
 LONG_ROUNDS = 3  # in which long prompts are read, too
 
 
-def race(contestants: Sequence[Contestant], vocab: int, rounds: int, steps: int) -> list[Times]:
+def race(contestants: Sequence[SpeedContestant], vocab: int, rounds: int, steps: int) -> list[Times]:
     """Let all contestants do the same work in turn, several times over."""
     results = [Times({length: [] for length in CONTEXTS}, []) for _ in contestants]
     short = prompt(CONTEXTS[0], vocab)

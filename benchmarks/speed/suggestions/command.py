@@ -26,7 +26,7 @@ from lsprotocol import types
 
 from benchmarks.report.provenance import write_page
 from benchmarks.report.tables import Table
-from benchmarks.speed.suggestions.editor import PATIENCE, Request, editing
+from benchmarks.speed.suggestions.editor import PATIENCE, TimedRequest, editing
 from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
 from reviser.checkpoints.library import find_model, name_of
 from reviser.cli.options import Option
@@ -39,7 +39,7 @@ REST = 3.0  # seconds over which rest is measured
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class SessionCosts:
     """What a session takes: milliseconds from requests to answers, processor time in seconds, and memory."""
 
     p50_ms: float
@@ -99,7 +99,7 @@ _ROWS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuggestionOptions:
+class SuggestionSpeedOptions:
     """Whose suggestions are measured."""
 
     model: Annotated[str | None, Option("the model, by name or path", default="the default one")] = None
@@ -107,7 +107,7 @@ class SuggestionOptions:
     write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
 
 
-def run(chosen: SuggestionOptions) -> None:
+def run(chosen: SuggestionSpeedOptions) -> None:
     """Replay the session, and tell."""
     folder = find_model(chosen.model)
     found = measure(folder)
@@ -127,13 +127,13 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.{2 if value < 10 else 0}f}"
 
 
-def measure(model: Path) -> Figures:
+def measure(model: Path) -> SessionCosts:
     """All figures of the session, the model's step among them."""
     if not Path("/proc/self/task").is_dir():
         raise ReviserError("this measurement reads /proc, so it needs Linux")
     found, text = asyncio.run(_replayed(model, recorded(), DRAFT))
     step = step_ms(model, text)
-    return Figures(**found, step_ms=step, p50_steps=found["p50_ms"] / step)
+    return SessionCosts(**found, step_ms=step, p50_steps=found["p50_ms"] / step)
 
 
 async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[str, Any], str]:
@@ -176,7 +176,7 @@ async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[s
     return found, editor.text
 
 
-def latencies(asked: Sequence[Request]) -> dict[str, Any]:
+def latencies(asked: Sequence[TimedRequest]) -> dict[str, Any]:
     """The times of the requests that were answered, and how many answers of each kind there were."""
     answered = [request for request in asked if not request.cancelled]
     # What the model is not confident enough of is not shown, but takes its time all the same.

@@ -25,7 +25,7 @@ PATIENCE = 60.0
 
 
 @dataclass(eq=False)
-class Request:
+class TimedRequest:
     """A request for a suggestion; `begun` is when the server turned to the model, if it did."""
 
     id: str
@@ -49,13 +49,13 @@ class Request:
         return self.answered - self.begun
 
 
-class Editor:
+class SimulatedEditor:
     """A document, a cursor, and a server that is asked for a suggestion after every change."""
 
     def __init__(self, client: LanguageClient) -> None:
         self.text = ""
         self.cursor = 0
-        self.requests: list[Request] = []
+        self.requests: list[TimedRequest] = []
         self.problems: list[str] = []
         self._client = client
         self._version = 0
@@ -92,13 +92,13 @@ class Editor:
             self._replace(self.cursor, self.cursor, key.text)
         self.ask()
 
-    def ask(self) -> Request:
+    def ask(self) -> TimedRequest:
         """Ask for a suggestion at the cursor; the request before it is of no more use."""
         if self.requests and (last := self.requests[-1]).answered is None:
             last.cancelled = True
             self._client.cancel_request(types.CancelParams(last.id))
         at_end = not self.text[self.cursor :].strip()
-        request = Request(f"suggestion {next(self._ids)}", time.perf_counter(), at_end)
+        request = TimedRequest(f"suggestion {next(self._ids)}", time.perf_counter(), at_end)
         self.requests.append(request)
         params = types.InlineCompletionParams(
             context=types.InlineCompletionContext(types.InlineCompletionTriggerKind.Automatic),
@@ -109,7 +109,7 @@ class Editor:
         future.add_done_callback(lambda future: self._answered(request, future))
         return request
 
-    def _answered(self, request: Request, future: Future[Any]) -> None:
+    def _answered(self, request: TimedRequest, future: Future[Any]) -> None:
         request.answered = time.perf_counter()
         if self._thinking >= request.sent:
             request.begun = self._thinking
@@ -143,10 +143,10 @@ class Editor:
 
 
 @asynccontextmanager
-async def editing(model: Path) -> AsyncIterator[tuple[Editor, LanguageClient, int]]:
+async def editing(model: Path) -> AsyncIterator[tuple[SimulatedEditor, LanguageClient, int]]:
     """An editor, its language server, and the server's process."""
     client = LanguageClient("reviser-bench", "1")
-    editor = Editor(client)
+    editor = SimulatedEditor(client)
     await client.start_io(sys.executable, "-m", "reviser", "lsp")
     assert client._server is not None
     try:

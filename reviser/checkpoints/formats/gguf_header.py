@@ -66,7 +66,7 @@ class _Damaged(Exception):
     """What is wrong with a file, in words."""
 
 
-class _Reader:
+class _HeaderReader:
     """A place in the file that moves on with what is read."""
 
     def __init__(self, data: mmap.mmap) -> None:
@@ -113,7 +113,7 @@ class _Reader:
 
 
 def _read(data: mmap.mmap) -> GgufFile:
-    reader = _Reader(data)
+    reader = _HeaderReader(data)
     if reader.take(len(MAGIC)) != MAGIC:
         raise _Damaged("it does not begin as one")
     if (version := reader.number("I")) not in _VERSIONS:
@@ -143,7 +143,7 @@ def _alignment(fields: dict[str, object]) -> int:
     return alignment
 
 
-def _described(reader: _Reader) -> tuple[str, tuple[int, ...], int, int]:
+def _described(reader: _HeaderReader) -> tuple[str, tuple[int, ...], int, int]:
     name = reader.text()
     if (dimensions := reader.number("I")) > _MOST_DIMENSIONS:
         raise _Damaged(f"the tensor {name} has {dimensions} dimensions")

@@ -18,7 +18,7 @@ from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.session.action_editor import ActionEditor
-    from reviser.session.documents import Document
+    from reviser.session.documents import DocumentFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ def apply(options: ApplyOptions) -> None:
     meanwhile: then it is left alone, and the result is saved beside it.
     """
     from reviser.core.files import STREAM, check_output, input_name
-    from reviser.session.documents import Document, check_writable
+    from reviser.session.documents import DocumentFile, check_writable
 
     file, output = options.file, options.output
     if file == options.actions == STREAM:
@@ -57,7 +57,7 @@ def apply(options: ApplyOptions) -> None:
         check_writable(file)
     if output:
         check_output(output)
-    document = Document.read(file, options.encoding)
+    document = DocumentFile.read(file, options.encoding)
     requests = _read_actions(options.actions)
     editor = _action_editor(document, options.cursor, options.protect, options.tokenizer)
     changes = len(editor.act_all(requests))
@@ -86,7 +86,7 @@ def _read_actions(path: Path) -> list[Any]:
 
 
 def _action_editor(
-    document: Document, cursor: str | None, protect: Sequence[str], tokenizer: str | None
+    document: DocumentFile, cursor: str | None, protect: Sequence[str], tokenizer: str | None
 ) -> ActionEditor:
     from reviser.core.tokenizer import load_tokenizer
     from reviser.session.action_editor import ActionEditor
@@ -120,7 +120,7 @@ def _ranges(text: str, protect: Sequence[str]) -> list[tuple[int, int]]:
     return joined
 
 
-def _summary(document: Document, editor: ActionEditor, actions: int, changes: int) -> str:
+def _summary(document: DocumentFile, editor: ActionEditor, actions: int, changes: int) -> str:
     import json
 
     cursor = editor.cursor

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reviser.checking.checker import Checker
     from reviser.checking.findings import Checked, Failed, Source
     from reviser.proofreading.project.folders import Gathered
-    from reviser.proofreading.project.settings import Settings
+    from reviser.proofreading.project.settings import ProjectSettings
 
 
 class OutputFormat(StrEnum):
@@ -90,7 +90,7 @@ def check(options: CheckOptions) -> None:
 
     choose_one(no_cache=options.no_cache, cache_dir=options.cache_dir)
     choose_one(changed=options.changed, changed_since=options.changed_since)
-    run = Run(options.paths or [Path()], options.output_format, options.fix, options.stdin_filename)
+    run = CheckRun(options.paths or [Path()], options.output_format, options.fix, options.stdin_filename)
     run.check_words(options.changed or options.changed_since is not None)
     settings = settings_for(run.names)
     request = Request.made(
@@ -126,7 +126,7 @@ def _changed_among(found: Gathered, paths: Sequence[Path], since: str | None) ->
 
 
 @dataclass
-class Run:
+class CheckRun:
     """One command: what it reads, and how it tells what it finds."""
 
     paths: Sequence[Path]
@@ -162,7 +162,7 @@ class Run:
         elif self.stdin_name:
             raise ReviserError("--stdin-filename is for standard input: name it with -")
 
-    def gather(self, settings: Settings) -> Gathered:
+    def gather(self, settings: ProjectSettings) -> Gathered:
         """The documents to look at."""
         from reviser.proofreading.project.folders import gathered
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
     from reviser.decoding.rollout import Rollout
     from reviser.decoding.sampler import Sampler
-    from reviser.session.documents import Document
+    from reviser.session.documents import DocumentFile
     from reviser.session.engine import Engine
     from reviser.session.session import Generation, Session
 
@@ -101,8 +101,8 @@ class WritingOptions:
     seed: SeedOption = None
     threads: ThreadsOption = None
 
-    def job(self) -> Job:
-        return Job(
+    def job(self) -> WritingJob:
+        return WritingJob(
             self.file,
             Output(self.in_place, self.output, self.diff, self.json, self.trajectory),
             Choosing(
@@ -258,7 +258,7 @@ class ResultSummary(TypedDict):
 
 
 @dataclass(frozen=True)
-class Result:
+class FinishedRun:
     """A finished run."""
 
     text: str
@@ -291,7 +291,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Job:
+class WritingJob:
     """One command: a file, a model, and what to do with what the model writes."""
 
     file: Path
@@ -321,11 +321,11 @@ class Job:
                 return
             document = self._wait_for_change(written)
 
-    def _read(self) -> Document:
+    def _read(self) -> DocumentFile:
         from reviser.core.files import input_name
-        from reviser.session.documents import Document
+        from reviser.session.documents import DocumentFile
 
-        document = Document.read(self.file, self.encoding)
+        document = DocumentFile.read(self.file, self.encoding)
         if not document.text.strip():
             raise ReviserError(f"{input_name(self.file)} is empty; write a few words for the model to go on from")
         return document
@@ -337,7 +337,7 @@ class Job:
         with working("loading the model"):
             return load_engine(self.model, threads=self.threads)
 
-    def _generate(self, run: Generation, engine: Engine) -> Result:
+    def _generate(self, run: Generation, engine: Engine) -> FinishedRun:
         from reviser.cli.progress import working
 
         started = time.perf_counter()
@@ -348,7 +348,7 @@ class Job:
         else:
             with working("writing"):
                 frames = list(run)
-        return Result(
+        return FinishedRun(
             run.text,
             engine,
             run.rollout,
@@ -359,7 +359,7 @@ class Job:
             run.written,
         )
 
-    def _deliver(self, document: Document, results: list[Result], watch: bool) -> str:
+    def _deliver(self, document: DocumentFile, results: list[FinishedRun], watch: bool) -> str:
         """Hand the results over; returns the text that the file now holds, or held when it was read."""
         from reviser.core.files import STREAM, write_output
 
@@ -378,7 +378,7 @@ class Job:
             self._print(document, results)
         return document.text
 
-    def _update_watched(self, document: Document, text: str) -> str:
+    def _update_watched(self, document: DocumentFile, text: str) -> str:
         """Change the file, unless it was changed meanwhile; that starts another run, from the new text."""
         try:
             update_file(document, text)
@@ -387,7 +387,7 @@ class Job:
             return document.text
         return text
 
-    def _print(self, document: Document, results: list[Result]) -> None:
+    def _print(self, document: DocumentFile, results: list[FinishedRun]) -> None:
         import json
 
         if self.output.json:
@@ -404,7 +404,7 @@ class Job:
             parts = (f"== {number}\n{text}\n" for number, text in enumerate(texts, start=1))
             print_text(document, "\n".join(parts))
 
-    def _wait_for_change(self, known: str) -> Document:
+    def _wait_for_change(self, known: str) -> DocumentFile:
         """The document as soon as it says something else than `known`."""
         while True:
             time.sleep(_WATCH_INTERVAL)

@@ -52,7 +52,7 @@ class Bits(StrEnum):
     eight = "8"
 
 
-class Stored(StrEnum):
+class StoredAs(StrEnum):
     """How numbers are stored in a model folder."""
 
     f32 = "f32"
@@ -68,7 +68,7 @@ _Name = Annotated[
     str | None, typer.Option(help="Name of the new model.", metavar="NAME", show_default="from its source")
 ]
 _To = Annotated[Path | None, typer.Option(help="Folder to write instead of the user's model folder.", metavar="DIR")]
-_Dtype = Annotated[Stored | None, typer.Option(help="How to store the weights.", show_default="as they are read")]
+_Dtype = Annotated[StoredAs | None, typer.Option(help="How to store the weights.", show_default="as they are read")]
 
 
 @app.command("list")
@@ -231,7 +231,7 @@ def _free_place(name: str, to: Path | None) -> Path:
     return target
 
 
-def _keep(checkpoint: Checkpoint, target: Path, dtype: Stored | None, progress: Progress) -> None:
+def _keep(checkpoint: Checkpoint, target: Path, dtype: StoredAs | None, progress: Progress) -> None:
     from reviser.checkpoints.home import save_checkpoint
 
     progress("writing", 0, 0)

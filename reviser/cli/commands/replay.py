@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reviser.session.replay import Replayed
 
 
-class Format(StrEnum):
+class ReplayFormat(StrEnum):
     """What `replay` prints."""
 
     text = "text"
@@ -29,7 +29,7 @@ def replay(
     index: Annotated[
         int | None, typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N", min=0)
     ] = None,
-    format: Annotated[Format, typer.Option(help="What to print.")] = Format.text,
+    format: Annotated[ReplayFormat, typer.Option(help="What to print.")] = ReplayFormat.text,
     play: Annotated[bool, typer.Option("--play", help="Watch the cursor write, in the terminal.")] = False,
     speed: Annotated[float, typer.Option(help="Speed of --play, above 0; 1 is 12 actions a second.")] = 1.0,
     html: Annotated[
@@ -134,18 +134,18 @@ def _replay_all(chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], fi
     return done
 
 
-def _render(done: dict[int, Replayed], format: Format) -> str:
+def _render(done: dict[int, Replayed], format: ReplayFormat) -> str:
     import json
 
     match format:
-        case Format.json:
+        case ReplayFormat.json:
             summaries = [run.summary() for run in done.values()]
             return json.dumps(summaries, ensure_ascii=False, indent=2) + "\n"
-        case Format.diff:
+        case ReplayFormat.diff:
             return "".join(run.diff(number) for number, run in done.items())
-        case Format.text:
+        case ReplayFormat.text:
             parts = {number: run.final_text for number, run in done.items()}
-        case Format.actions:
+        case ReplayFormat.actions:
             parts = {number: "\n".join(frame.label for frame in run.frames) for number, run in done.items()}
     if len(done) == 1:
         return "".join(parts.values()) + "\n"

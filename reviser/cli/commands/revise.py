@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reviser.proofreading.project.folders import Gathered
     from reviser.proofreading.request import Request
     from reviser.proofreading.suggestion import Suggestion
-    from reviser.session.documents import Document
+    from reviser.session.documents import DocumentFile
     from reviser.session.engine import Engine
 
 _HELP = """\
@@ -285,7 +285,7 @@ class Job:
             typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return status
 
-    def _proofread_all(self, found: Gathered, given: list[Document], reader: Proofreader, engine: Engine) -> int:
+    def _proofread_all(self, found: Gathered, given: list[DocumentFile], reader: Proofreader, engine: Engine) -> int:
         """Proofread the files, of which the first ones may have been read; returns the exit status."""
         status = 0
         read = 0
@@ -309,10 +309,10 @@ class Job:
             typer.echo(said, err=True)
         return status
 
-    def _read(self, path: Path) -> Document:
-        from reviser.session.documents import Document
+    def _read(self, path: Path) -> DocumentFile:
+        from reviser.session.documents import DocumentFile
 
-        document = Document.read(path, self.encoding)
+        document = DocumentFile.read(path, self.encoding)
         # What is wrong with the command is said before the model is loaded.
         self.request.format_of(path, document.text)
         self.request.words(path)
@@ -333,7 +333,7 @@ class Job:
             engine.policy, engine.tokenizer, confidence=self.request.confidence, kinds=self.request.kinds
         )
 
-    def _proofread(self, document: Document, reader: Proofreader, engine: Engine) -> None:
+    def _proofread(self, document: DocumentFile, reader: Proofreader, engine: Engine) -> None:
         from reviser.cli.progress import working
         from reviser.core.files import input_name
         from reviser.proofreading.document import Draft
@@ -369,7 +369,7 @@ class Job:
                 made = counted(len(changes), "change")
                 typer.echo(f"{input_name(path)}: {made} made", err=True)
 
-    def _deliver(self, document: Document, text: str) -> None:
+    def _deliver(self, document: DocumentFile, text: str) -> None:
         from reviser.core.files import STREAM
 
         delivery, path = self.delivery, document.path
@@ -404,7 +404,7 @@ class DocumentSummary(TypedDict):
     seconds: float
 
 
-def summary(document: Document, done: Proofread, model: str, seconds: float) -> DocumentSummary:
+def summary(document: DocumentFile, done: Proofread, model: str, seconds: float) -> DocumentSummary:
     """What is told about a proofread document as JSON."""
     text = document.text
     return {

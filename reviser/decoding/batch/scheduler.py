@@ -164,7 +164,7 @@ class _Start:
 
 
 @dataclass(frozen=True)
-class _State:
+class _BatchState:
     """The runs as the device sees them: row r of every tensor is row r of the cache.
 
     `last` is the id that is not in the cache yet and `position` its place there. Rows that are not
@@ -187,7 +187,7 @@ class _State:
     ids: Tensor
 
     @classmethod
-    def empty(cls, rows: int, actions: int, device: torch.device) -> _State:
+    def empty(cls, rows: int, actions: int, device: torch.device) -> _BatchState:
         # One place more than actions, where rows at their limit write what nobody reads.
         shapes = {"ids": (rows, actions + 1)}
         flags = ("active", "stopped", "stuck")
@@ -205,9 +205,9 @@ class _State:
     def tensors(self) -> list[Tensor]:
         return [getattr(self, field.name) for field in fields(self)]
 
-    def first(self, rows: int) -> _State:
+    def first(self, rows: int) -> _BatchState:
         """The same memory, fewer rows."""
-        return _State(*(tensor[:rows] for tensor in self.tensors()))
+        return _BatchState(*(tensor[:rows] for tensor in self.tensors()))
 
 
 class _Batch:
@@ -238,7 +238,7 @@ class _Batch:
         longest = max(len(start.history) + start.limit for start in starts)
         capacity = min(-(-longest // _WINDOW) * _WINDOW, model.config.context)
         self._cache = model.new_cache(rows, capacity)
-        self._state = _State.empty(rows, actions, self.device)
+        self._state = _BatchState.empty(rows, actions, self.device)
         self._written = torch.zeros(len(starts), actions, dtype=torch.int32, device=self.device)
         self._rows = rows
         self._owners: list[int | None] = [None] * rows

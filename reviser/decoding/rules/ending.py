@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, first_bytes
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.rules.spacing import ends_sentence
 from reviser.model.scoring import Scores
 
@@ -48,7 +48,7 @@ def _finished(tail: str) -> _Finished:
     return _Finished.NO if _UNFINISHED.search(tail) else _Finished.YES
 
 
-class Ending(Rule):
+class Ending(ScoreProcessor):
     """A run does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the
     first end of a sentence once most of its actions are used up.
 

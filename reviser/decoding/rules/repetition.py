@@ -14,7 +14,7 @@ import numpy as np
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rules.following import BeforeCursor
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.model.scoring import Scores
 
 LONGEST_REPEAT: Final = 8
@@ -36,7 +36,7 @@ OPENING_SENTENCES: Final = 0.5
 """The same for sentences."""
 
 
-class Unrepeated(Rule):
+class Unrepeated(ScoreProcessor):
     """A run does not write `size` tokens in a row that stand elsewhere in the text already.
 
     A word that was begun may still be ended: the repeat then stops at the next one.
@@ -58,7 +58,7 @@ class Unrepeated(Rule):
             scores[repeated] = -np.inf
 
 
-class UnrepeatedPhrases(Rule):
+class UnrepeatedPhrases(ScoreProcessor):
     """A run is kept from writing phrases twice: words in a row.
 
     The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is
@@ -69,7 +69,7 @@ class UnrepeatedPhrases(Rule):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._kinds = _Kinds(tokenizer)
-        self._said = _Said(self._kinds)
+        self._said = _SaidWords(self._kinds)
 
     def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
         said = self._said
@@ -158,7 +158,7 @@ def _opening(mark: str) -> _Opening:
     return _Opening.SENTENCE if any(end in mark for end in ".!?…") else _Opening.NOTHING
 
 
-class _Said(BeforeCursor):
+class _SaidWords(BeforeCursor):
     """What a run has written before its cursor: the words, with `_END` where a phrase ends, and what opens its
     lines and sentences."""
 
@@ -181,11 +181,11 @@ class _Said(BeforeCursor):
         self._add_to_openings(token, kind)
         self._last_kind = kind
 
-    def what_follows(self, tokens: Sequence[int]) -> _Said | None:
+    def what_follows(self, tokens: Sequence[int]) -> _SaidWords | None:
         """What is said from the cursor on; None where nothing is."""
         if not tokens:
             return None
-        found = _Said(self._kinds)
+        found = _SaidWords(self._kinds)
         found._opens = self._opens
         found.add(tokens[0])
         # What stands at the cursor itself would go on what is written there, so it opens nothing else.
@@ -195,7 +195,7 @@ class _Said(BeforeCursor):
             found.add(token)
         return found
 
-    def repeats(self, behind: _Said | None) -> dict[int, list[int]]:
+    def repeats(self, behind: _SaidWords | None) -> dict[int, list[int]]:
         """The words that would go on a phrase that stands in the run's own text, with the number of its words then,
         for each time."""
         found: dict[int, list[int]] = {}
@@ -220,7 +220,7 @@ class _Said(BeforeCursor):
             found.setdefault(word[0], []).append(size + 1)
         return found
 
-    def openings(self, behind: _Said | None) -> dict[int, float]:
+    def openings(self, behind: _SaidWords | None) -> dict[int, float]:
         """At the start of a line or a sentence: by how much less likely those words become that open others in the
         run's own text."""
         if self._last_kind is not _Token.MARK or not self._opens:

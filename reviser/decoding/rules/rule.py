@@ -10,7 +10,7 @@ from reviser.core.canvas import Canvas
 from reviser.model.scoring import Scores
 
 
-class Rule:
+class ScoreProcessor:
     """Changes the scores of a policy, or judges what was drawn from them. A rule does one of the two, or both.
 
     To change scores makes all other actions likelier, so that a run differs a little from one without the rule.
@@ -29,7 +29,7 @@ class Rule:
 class RuledScores:
     """Scores of a policy, changed by rules in an array of their own."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[ScoreProcessor]) -> None:
         self.rules = rules
         self._array: Scores = np.empty(0, dtype=np.float32)
 

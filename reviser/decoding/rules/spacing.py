@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, decode, first_bytes
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.model.scoring import Scores
 
 _LONGEST_WORD = 80
@@ -108,7 +108,7 @@ def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], b
     return fits
 
 
-class MarkedOnce(Rule):
+class MarkedOnce(ScoreProcessor):
     """What is written into a gap behind a mark, such as a full stop, does not begin with another one."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -119,7 +119,7 @@ class MarkedOnce(Rule):
             scores[: len(self._marks)][self._marks] = -np.inf
 
 
-class Spaced(Rule):
+class Spaced(ScoreProcessor):
     """Where a canvas's prefix ends a sentence, what comes next to it is no word without a space."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:

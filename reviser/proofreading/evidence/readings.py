@@ -24,14 +24,14 @@ BEHIND: Final = 6
 """Tokens behind a change that are read, at the most."""
 
 
-class Question(NamedTuple):
+class SentenceQuestion(NamedTuple):
     """A sentence between its sides, and what it would be after each of some changes."""
 
     sentence: Passage
     changed: Sequence[Sequence[int]]
 
 
-class _Change(NamedTuple):
+class _SentenceChange(NamedTuple):
     """What a change makes of a sentence, and how many tokens both begin and end with alike."""
 
     tokens: Sequence[int]
@@ -39,11 +39,11 @@ class _Change(NamedTuple):
     back: int
 
 
-class LeftToRight:
+class SentenceReader:
     """Reads a sentence as a text that is continued, then what follows if changes are made, from the last place to
     the first."""
 
-    def __init__(self, rules: OvertypingRules, question: Question) -> None:
+    def __init__(self, rules: OvertypingRules, question: SentenceQuestion) -> None:
         (self._tokens, left, right), changed = question
         self.rules = rules
         self.enough: float | None = None
@@ -51,7 +51,7 @@ class LeftToRight:
         self.canvas, _ = seed(rules.vocabulary, (), (), draft=self._tokens)
         self._before = [rules.vocabulary.start_id, *left]
         self._behind = [*right[:BEHIND], rules.vocabulary.stop_id]
-        self._changes = [_Change(one, *shared(self._tokens, one)) for one in changed]
+        self._changes = [_SentenceChange(one, *shared(self._tokens, one)) for one in changed]
         order = sorted(range(len(changed)), key=lambda number: self._changes[number].front)
         # The first one in it is read last.
         self._waiting = order
@@ -98,10 +98,12 @@ class LeftToRight:
         self._ask([*tokens, *self._behind][:end], front)
 
 
-def readings(policy: SessionPolicy, rules: OvertypingRules, questions: Sequence[Question]) -> list[list[float | None]]:
+def readings(
+    policy: SessionPolicy, rules: OvertypingRules, questions: Sequence[SentenceQuestion]
+) -> list[list[float | None]]:
     """By how much each sentence reads better with each change, in log-probability and within bounds; None where the
     model has no room for it."""
-    readers = [LeftToRight(rules, question) for question in questions]
+    readers = [SentenceReader(rules, question) for question in questions]
     overtype(policy, readers)
     return [reader.found for reader in readers]
 

@@ -22,7 +22,7 @@ _CHARACTERS_AROUND: Final = 80
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[^\S\r\n]*(?:\r\n?|\n)")
 
 
-class Place(NamedTuple):
+class IgnoredPlace(NamedTuple):
     """A finding in its place: the file within the project, what it says, and the words of the paragraph on both sides.
 
     It stays the same while the text around it moves, and is gone when the words beside it change.
@@ -35,7 +35,7 @@ class Place(NamedTuple):
     after: str
 
     @classmethod
-    def of(cls, file: str, text: str, start: int, old: str, new: str) -> Place:
+    def of(cls, file: str, text: str, start: int, old: str, new: str) -> IgnoredPlace:
         """The place of a finding at `start` of a text."""
         end = start + len(old)
         left = _BLANK_LINE.split(text[max(start - _CHARACTERS_AROUND, 0) : start])[-1]
@@ -54,19 +54,19 @@ def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path] | None:
     return file.resolve().relative_to(folder).as_posix(), folder / IGNORE_FILE
 
 
-def read_ignored(path: Path) -> frozenset[Place]:
+def read_ignored(path: Path) -> frozenset[IgnoredPlace]:
     """What a file says is to be ignored; none if there is no such file."""
     return frozenset(_places(read_utf8(path).splitlines())) if path.is_file() else frozenset()
 
 
-def _places(lines: Iterable[str]) -> Iterable[Place]:
+def _places(lines: Iterable[str]) -> Iterable[IgnoredPlace]:
     for line in lines:
         parts = line.split("\t")
-        if not line.startswith("#") and len(parts) == len(Place._fields):
-            yield Place(*parts)
+        if not line.startswith("#") and len(parts) == len(IgnoredPlace._fields):
+            yield IgnoredPlace(*parts)
 
 
-def ignore(path: Path, place: Place) -> None:
+def ignore(path: Path, place: IgnoredPlace) -> None:
     """Add a finding to a file, if it is not there."""
     if place not in read_ignored(path):
         add_line(path, "\t".join(place), _HEAD)

@@ -22,7 +22,7 @@ _TABLE: Final = "tool.reviser"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProjectSettings:
     """What a project asks for; `folder` is the project's, to which its paths are relative."""
 
     folder: Path = field(default_factory=Path.cwd)
@@ -59,7 +59,7 @@ class Settings:
         )
 
 
-def settings_for(paths: Iterable[Path]) -> Settings:
+def settings_for(paths: Iterable[Path]) -> ProjectSettings:
     """The nearest settings, from the folder that all paths are in upward; the usual ones if there are none."""
     folders = [path if path.is_dir() else path.parent for path in paths if path != STREAM]
     # Only the links that lead to a folder count: a file's settings are where its name is.
@@ -68,7 +68,7 @@ def settings_for(paths: Iterable[Path]) -> Settings:
         path = folder / file
         if path.is_file() and (found := _table(path, table)) is not None:
             return _settings(found, path, folder, table)
-    return Settings()
+    return ProjectSettings()
 
 
 def files_of_settings(folder: Path) -> list[Path]:
@@ -111,7 +111,7 @@ def _table(path: Path, name: str) -> dict[str, Any] | None:
     return found
 
 
-def _settings(table: Mapping[str, Any], path: Path, folder: Path, name: str) -> Settings:
+def _settings(table: Mapping[str, Any], path: Path, folder: Path, name: str) -> ProjectSettings:
     for key in table:
         if key not in _KEYS:
             place = f" in [{name}]" if name else ""
@@ -125,7 +125,7 @@ def _settings(table: Mapping[str, Any], path: Path, folder: Path, name: str) -> 
             raise ReviserError(f"{path}: {key}: {error}") from None
     if "ignore" in read:
         read["ignore"] = tuple(folder / file for file in read["ignore"])
-    return Settings(folder=folder, **read)
+    return ProjectSettings(folder=folder, **read)
 
 
 def _confidence(value: object) -> float:

@@ -30,7 +30,7 @@ LIKELIEST: Final = 2
 """Candidates of a word that are read from left to right."""
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """Tokens of a passage."""
 
     start: int
@@ -38,7 +38,7 @@ class Span(NamedTuple):
 
 
 @dataclass
-class Place:
+class MisspeltPlace:
     """An unknown word in a passage: its tokens, and those of what it may become.
 
     `kept` says how likely it is that the word stays, `chances` how likely each candidate is: log-probabilities by
@@ -47,7 +47,7 @@ class Place:
     """
 
     word: str
-    span: Span
+    span: TokenSpan
     candidates: Sequence[Candidate]
     tokens: list[list[int]]
     kept: float = -math.inf
@@ -75,14 +75,14 @@ def rank(candidate: Candidate, chance: float) -> float:
     return chance - 3 * candidate.distance
 
 
-class Judge(Protocol):
+class PlaceJudge(Protocol):
     """Decides about places while they are read."""
 
-    def choose(self, place: Place) -> int | None:
+    def choose(self, place: MisspeltPlace) -> int | None:
         """Which candidate is in a place for the time being, while the words behind it are judged; None keeps the
         word."""
 
-    def next_to_read(self, place: Place, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
+    def next_to_read(self, place: MisspeltPlace, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
         """Which candidate is read next; None if no other one matters.
 
         The log-probabilities of candidates are known of those that were `read`; of others they are no more than
@@ -92,7 +92,7 @@ class Judge(Protocol):
 
 def place_of(
     tokenizer: Tokenizer, ends: Sequence[int], text: str, at: tuple[int, int], found: Sequence[Candidate]
-) -> Place:
+) -> MisspeltPlace:
     """A word of a passage, whose tokens end at `ends` of its bytes, with its candidates in tokens."""
     start, end = (len(text[:place].encode()) for place in at)
     bounds = [0, *ends]
@@ -102,7 +102,7 @@ def place_of(
     before, behind = data[bounds[low] : start].decode(), data[end : bounds[high]].decode()
     word = text[at[0] : at[1]]
     written = [tokenizer.encode(before + as_written(word, one.text) + behind) for one in found]
-    return Place(word, Span(low, high), found, written)
+    return MisspeltPlace(word, TokenSpan(low, high), found, written)
 
 
 def as_written(word: str, meant: str) -> str:
@@ -128,8 +128,8 @@ class Overtyped:
         passage: Sequence[int],
         left: Sequence[int],
         right: Sequence[int],
-        places: Sequence[Place],
-        judge: Judge,
+        places: Sequence[MisspeltPlace],
+        judge: PlaceJudge,
         *,
         watching: bool = False,
     ) -> None:
@@ -236,7 +236,7 @@ class Overtyped:
         self._begin()
 
 
-class LeftToRight:
+class SpellingReader:
     """Reads from left to right what becomes of the unknown words of a passage: the words, and their likeliest
     candidates."""
 
@@ -245,9 +245,9 @@ class LeftToRight:
         rules: OvertypingRules,
         passage: Sequence[int],
         left: Sequence[int],
-        places: Sequence[Place],
-        doubtful: Sequence[Place],
-        judge: Judge,
+        places: Sequence[MisspeltPlace],
+        doubtful: Sequence[MisspeltPlace],
+        judge: PlaceJudge,
         likeliest: int = LIKELIEST,
     ) -> None:
         """Read `doubtful` ones of the places; in all others is what the judge chooses."""
@@ -255,7 +255,7 @@ class LeftToRight:
         self.enough: float | None = None
         self._passage = list(passage)
         self._chosen = [(place, judge.choose(place)) for place in places]
-        self._tasks: list[tuple[Place, Ways, int, int | None]] = []
+        self._tasks: list[tuple[MisspeltPlace, Ways, int, int | None]] = []
         start = rules.vocabulary.start_id
         first = 0
         for place in doubtful:

@@ -23,9 +23,9 @@ from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, ru
 from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, ONE_SLIP, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
     LIKELIEST,
-    LeftToRight,
+    MisspeltPlace,
     Overtyped,
-    Place,
+    SpellingReader,
     as_opening,
     as_written,
     place_of,
@@ -36,7 +36,7 @@ from reviser.proofreading.spelling.unknown import Unknown, unknown_words
 from reviser.prose import Paragraph
 
 
-class Weights(NamedTuple):
+class FeatureWeights(NamedTuple):
     """What each feature adds to the score of a candidate, or of the word itself; see `features`."""
 
     chance: float
@@ -47,9 +47,9 @@ class Weights(NamedTuple):
     kept: float
 
 
-OVERTYPED: Final = Weights(0.46, 0.0, -1.54, -0.36, -2.5, -3.98)
+OVERTYPED: Final = FeatureWeights(0.46, 0.0, -1.54, -0.36, -2.5, -3.98)
 """Before words were read from left to right."""
-READ: Final = Weights(0.2, 0.37, -2.67, -0.37, -1.9, 0.21)
+READ: Final = FeatureWeights(0.2, 0.37, -2.67, -0.37, -1.9, 0.21)
 """When they were."""
 PRIOR: Final = 1.5
 """What is taken off the score of the word itself: people misspell more words than were misspelt where the weights were fitted.
@@ -97,7 +97,7 @@ class Respelling(NamedTuple):
     confidence: float
 
 
-def features(place: Place) -> list[Weights]:
+def features(place: MisspeltPlace) -> list[FeatureWeights]:
     """The features of each candidate, and of the word itself as the last.
 
     These are the log-probabilities by overtyping and from left to right, how far a candidate is from the word, the
@@ -112,14 +112,14 @@ def features(place: Place) -> list[Weights]:
         _row(one, chance, reading)
         for one, chance, reading in zip(place.candidates, place.chances, readings, strict=True)
     ]
-    return [*rows, Weights(place.kept, place.readings.get(None, 0.0), 0.0, 0.0, 0.0, 1.0)]
+    return [*rows, FeatureWeights(place.kept, place.readings.get(None, 0.0), 0.0, 0.0, 0.0, 1.0)]
 
 
-def _row(one: Candidate, chance: float, reading: float) -> Weights:
-    return Weights(chance, reading, one.distance, one.size / 10, float(one.is_split), 0.0)
+def _row(one: Candidate, chance: float, reading: float) -> FeatureWeights:
+    return FeatureWeights(chance, reading, one.distance, one.size / 10, float(one.is_split), 0.0)
 
 
-def chances(place: Place) -> list[float]:
+def chances(place: MisspeltPlace) -> list[float]:
     """The probability of each candidate, and of the word itself as the last."""
     weights = READ if place.readings else OVERTYPED
     scores = [sum(weight * value for weight, value in zip(weights, row, strict=True)) for row in features(place)]
@@ -129,7 +129,7 @@ def chances(place: Place) -> list[float]:
     return _with_doubt(place, [share / sum(shares) for share in shares])
 
 
-def _with_doubt(place: Place, found: list[float]) -> list[float]:
+def _with_doubt(place: MisspeltPlace, found: list[float]) -> list[float]:
     """The probabilities with at least as much for all candidates together as the model doubts the word itself."""
     doubt = -math.expm1(min(place.kept, 0.0))
     if any(one.distance == ALWAYS for one in place.candidates):
@@ -150,7 +150,7 @@ class Weighing:
     def __init__(self, *, thoroughly: bool = False) -> None:
         self._thoroughly = thoroughly
 
-    def choose(self, place: Place) -> int | None:
+    def choose(self, place: MisspeltPlace) -> int | None:
         """The best candidate, if it is likelier than the word."""
         if not place.is_judged:
             return None
@@ -158,14 +158,14 @@ class Weighing:
         best = max(range(len(found)), key=found.__getitem__)
         return best if found[best] > kept else None
 
-    def is_doubtful(self, place: Place) -> bool:
+    def is_doubtful(self, place: MisspeltPlace) -> bool:
         """Whether a word is read from left to right."""
         if not place.is_judged:
             return False
         *found, _ = chances(place)
         return self._thoroughly or CLEARLY_NOT < max(found) < CLEARLY
 
-    def next_to_read(self, place: Place, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
+    def next_to_read(self, place: MisspeltPlace, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
         """The candidate that may be the best of those that were not read; None if those that were leave them no
         share."""
         numbers = range(len(bounds))
@@ -254,7 +254,7 @@ class Speller:
             for strange, places in zip(passages, self.judged(passages), strict=True)
         ]
 
-    def judged(self, passages: Sequence[UnknownWords], *, thoroughly: bool = False) -> list[list[Place]]:
+    def judged(self, passages: Sequence[UnknownWords], *, thoroughly: bool = False) -> list[list[MisspeltPlace]]:
         """What the model says of the unknown words of passages; thoroughly, also from left to right where there is
         no doubt."""
         judge = Weighing(thoroughly=thoroughly)
@@ -263,7 +263,7 @@ class Speller:
         overtype(self._policy, [self._reader(strange, places, judge) for strange, places in pairs])
         return all_places
 
-    def _reader(self, strange: UnknownWords, places: list[Place], judge: Weighing) -> Overtyper:
+    def _reader(self, strange: UnknownWords, places: list[MisspeltPlace], judge: Weighing) -> Overtyper:
         """What reads all that is to be known of the words of a passage, in an order in which each begins with what
         was read before."""
         (tokens, left, _), _, _, read_on = strange
@@ -274,18 +274,18 @@ class Speller:
 
         def left_to_right() -> Overtyper | None:
             doubtful = [place for place in places if judge.is_doubtful(place)]
-            return LeftToRight(self._rules, tokens, left, places, doubtful, judge)
+            return SpellingReader(self._rules, tokens, left, places, doubtful, judge)
 
         longest = reader.longest
         if read_on:
             longest = max(longest, longest_reading(len(reader.ids), len(tokens)))
         return InTurn(reader, [corrections, left_to_right], longest)
 
-    def _places(self, passage: Passage, text: str, unknown: Sequence[Unknown]) -> list[Place]:
+    def _places(self, passage: Passage, text: str, unknown: Sequence[Unknown]) -> list[MisspeltPlace]:
         ends = [*accumulate(len(self._tokenizer.token_bytes(one)) for one in passage.tokens)]
         return [place_of(self._tokenizer, ends, text, (one.start, one.end), self._candidates(one)) for one in unknown]
 
-    def _found(self, one: Unknown, place: Place) -> Respelling | None:
+    def _found(self, one: Unknown, place: MisspeltPlace) -> Respelling | None:
         if not place.is_judged:
             return None
         *found, _ = chances(place)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reviser.model.scoring import Outlook, Questions
 
 
-class Task(NamedTuple):
+class ScoringTask(NamedTuple):
     """Ids that the model reads, those whose probabilities are wanted behind the last of them, one by one, and
     others there."""
 
@@ -40,12 +40,12 @@ class Ways:
     def is_known(self, number: int) -> bool:
         return self._ways[number] in self._chances
 
-    def task(self, number: int) -> Task:
+    def task(self, number: int) -> ScoringTask:
         """What the model reads to know all of a way."""
         way = self._ways[number]
         first = len(self._known(number))
         asked = {place - first: others for place in range(first, len(way)) if (others := self._others(way, place))}
-        return Task([*self._before, *way[:-1]], [*way[first:]], asked)
+        return ScoringTask([*self._before, *way[:-1]], [*way[first:]], asked)
 
     def take(self, number: int, outlooks: Sequence[Outlook]) -> None:
         """Take down what the model says of the task of a way."""

@@ -13,7 +13,7 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
 from reviser.model.scoring import Outlook
 from reviser.proofreading.document import Document, Sentence
-from reviser.proofreading.evidence.readings import Question, readings
+from reviser.proofreading.evidence.readings import SentenceQuestion, readings
 from reviser.proofreading.guard.calibration import Search
 from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import Correction, OvertypingReader
@@ -126,11 +126,11 @@ class ModelStage:
             for (document, sentence, found), said in zip(offers, told, strict=True)
         ]
 
-    def question(self, sentence: Sentence, some: Sequence[Suggestion]) -> Question:
+    def question(self, sentence: Sentence, some: Sequence[Suggestion]) -> SentenceQuestion:
         """How a sentence reads with each of some edits."""
         low, text = sentence.span.start, sentence.text
         changed = [self._tokenizer.encode(one.edit.moved(-low).apply_to(text)) for one in some]
-        return Question(self.shown(sentence), changed)
+        return SentenceQuestion(self.shown(sentence), changed)
 
     def shown(self, sentence: Sentence) -> Passage:
         """A sentence as the model is shown it, between what stands beside it in its paragraph if it needs that."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.everyday.command import run
-from benchmarks.everyday.contest import Verdict as EverydayVerdict
+from benchmarks.everyday.contest import CriticVerdict as EverydayVerdict
 from benchmarks.everyday.contest import same_length, standings_of
 from benchmarks.everyday.critic import Critic, Preference
 from reviser.cli.options import run_with

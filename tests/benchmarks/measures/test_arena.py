@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.measures.arena import Match, judge_matches, matches, score, verdict_of, wilson
-from benchmarks.protocol.records import Generation, Judgement, Prompt
-from benchmarks.protocol.runs import Cache
+from benchmarks.protocol.records import Continuation, Judgement, TextPrompt
+from benchmarks.protocol.runs import RunCache
 from reviser.scoring.evaluators import load_evaluator
 from reviser.scoring.judges import Answer, Case, ChatJudge, LikelihoodJudge, load_judge, parse_answer
-from reviser.scoring.perplexity import Text
+from reviser.scoring.perplexity import PromptedText
 from tests.benchmarks import tiny_models
 
 CPU = torch.device("cpu")
@@ -41,13 +41,13 @@ class LongerJudge:
         return "A" if len(case.a) > len(case.b) else "B"
 
 
-def generation(id: str, who: str, text: str, seed: int = 1) -> Generation:
-    return Generation(id, who, seed, text, (), "stop", None, 0.0)
+def generation(id: str, who: str, text: str, seed: int = 1) -> Continuation:
+    return Continuation(id, who, seed, text, (), "stop", None, 0.0)
 
 
 def met(count: int = 40) -> list[Match]:
     """`one` writes more in all examples but each fourth."""
-    prompts = [Prompt(f"p{n}", f"prompt {n}", (), "", "") for n in range(count)]
+    prompts = [TextPrompt(f"p{n}", f"prompt {n}", (), "", "") for n in range(count)]
     ones = [generation(p.id, "one", "long text" if n % 4 else "l") for n, p in enumerate(prompts)]
     others = [generation(p.id, "other", f"some {n}"[:6]) for n, p in enumerate(prompts)]
     return matches(prompts, ones, others)
@@ -77,7 +77,7 @@ def test_a_verdict_names_the_contestant_whatever_the_order(answer: Answer) -> No
 
 
 def test_matches_need_the_same_prompt_and_seed() -> None:
-    prompts = [Prompt("p", "", (), "", "")]
+    prompts = [TextPrompt("p", "", (), "", "")]
     one = [generation("p", "one", "a", 1), generation("p", "one", "b", 2)]
     other = [generation("p", "other", "c", 2), generation("q", "other", "d", 2)]
     (match,) = matches(prompts, one, other)
@@ -112,7 +112,7 @@ def test_a_judge_that_looks_at_the_order_is_found_out() -> None:
 
 
 def test_invalid_answers_are_counted_and_decide_nothing() -> None:
-    prompts = [Prompt(f"p{n}", "", (), "", "") for n in range(3)]
+    prompts = [TextPrompt(f"p{n}", "", (), "", "") for n in range(3)]
     ones = [generation(p.id, "one", "?" if p.id == "p0" else "long") for p in prompts]
     others = [generation(p.id, "other", "x") for p in prompts]
     found = score(list(judge_matches(LongerJudge(), matches(prompts, ones, others))))
@@ -121,7 +121,7 @@ def test_invalid_answers_are_counted_and_decide_nothing() -> None:
 
 def test_nothing_is_asked_twice_even_after_an_interruption(tmp_path: Path) -> None:
     judge = LongerJudge()
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with RunCache(tmp_path / "cache.sqlite") as cache:
         begun = judge_matches(judge, met(), cache, batch=8)
         first = [next(begun) for _ in range(10)]
         assert judge.asked == 16
@@ -133,7 +133,7 @@ def test_nothing_is_asked_twice_even_after_an_interruption(tmp_path: Path) -> No
 
 
 def test_texts_that_are_the_same_are_asked_about_once(tmp_path: Path) -> None:
-    prompts = [Prompt("p", "same", (), "", ""), Prompt("q", "same", (), "", "")]
+    prompts = [TextPrompt("p", "same", (), "", ""), TextPrompt("q", "same", (), "", "")]
     ones = [generation(p.id, "one", "text") for p in prompts]
     others = [generation(p.id, "other", "text") for p in prompts]
     judge = LongerJudge()
@@ -174,7 +174,9 @@ def test_the_likelihood_judge_prefers_the_likelier(tmp_path: Path) -> None:
     evaluator = load_evaluator(folder, CPU)
     cases = [Case("the all", " in the", " zqzq"), Case("a", "", " b"), Case("a", "", "")]
     found = judge.answers(cases)
-    one, other = evaluator.losses([Text(cases[0].prompt, cases[0].a), Text(cases[0].prompt, cases[0].b)])
+    one, other = evaluator.losses(
+        [PromptedText(cases[0].prompt, cases[0].a), PromptedText(cases[0].prompt, cases[0].b)]
+    )
     assert found[0] == ("A" if one.nats_per_byte < other.nats_per_byte else "B")
     assert found[1:] == ["B", "tie"]
     swapped = judge.answers([Case(case.prompt, case.b, case.a) for case in cases])

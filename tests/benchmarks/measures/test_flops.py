@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.measures import flops
-from benchmarks.measures.flops import REFERENCE, Shape
+from benchmarks.measures.flops import REFERENCE, TransformerShape
 from benchmarks.measures.statistics import walks
 from benchmarks.report import paper_tables
 from reviser.core.errors import ReviserError
@@ -23,7 +23,7 @@ from tests.conftest import PAPER_TRAJECTORIES
 from tests.toys import toy_model
 
 SHAPES = st.builds(
-    Shape,
+    TransformerShape,
     layers=st.integers(1, 40),
     width=st.integers(8, 4096),
     ff=st.integers(8, 8192),
@@ -65,7 +65,7 @@ def test_json_is_the_ordered_list_and_nothing_else() -> None:
 
 
 @given(SHAPES, st.integers(1, 300), st.integers(1, 16))
-def test_blocks_of_any_size_cost_what_single_steps_do(shape: Shape, n: int, size: int) -> None:
+def test_blocks_of_any_size_cost_what_single_steps_do(shape: TransformerShape, n: int, size: int) -> None:
     """Keys and values that are kept make the order of computing irrelevant to its amount."""
     starts = range(0, n, size)
     blocks = sum(shape.block(min(size, n - start), start) for start in starts)
@@ -85,13 +85,13 @@ def test_the_model_multiplies_what_the_formula_counts(kind: str) -> None:
                 model.hidden(torch.tensor([[1]]), cache=cache)
         for _ in range(9):
             model.decode(torch.tensor([1]), cache)
-    shape = Shape.of(model.config)
+    shape = TransformerShape.of(model.config)
     assert counter.get_total_flops() == 2 * shape.continuation(7, 9)
 
 
 def test_a_model_that_sees_the_canvas_is_refused() -> None:
     with pytest.raises(ReviserError, match="history alone"):
-        Shape.of(preset("tiny", canvas_input="linear"))
+        TransformerShape.of(preset("tiny", canvas_input="linear"))
 
 
 def test_predicted_against_counted(published: list[Trajectory]) -> None:

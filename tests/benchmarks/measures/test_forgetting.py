@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.measures.forgetting import Reading, ratio_of, read, run, tokens_of
+from benchmarks.measures.forgetting import TextReading, ratio_of, read, run, tokens_of
 from reviser.checkpoints.home import Checkpoint
 from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
@@ -47,14 +47,14 @@ def test_among_insertions_alone_every_token_is_likelier() -> None:
 
 
 def test_the_interval_holds_the_ratio_and_narrows_where_texts_agree() -> None:
-    base = Reading((1.0,) * 8, (10,) * 8)
-    steady = ratio_of(Reading((2.0,) * 8, (10,) * 8), base)
-    varied = ratio_of(Reading((1.0, 3.0) * 4, (10,) * 8), base)
+    base = TextReading((1.0,) * 8, (10,) * 8)
+    steady = ratio_of(TextReading((2.0,) * 8, (10,) * 8), base)
+    varied = ratio_of(TextReading((1.0, 3.0) * 4, (10,) * 8), base)
     assert steady.value == pytest.approx(math.exp(0.1)) == pytest.approx(varied.value)
     assert steady.high - steady.low < 1e-9 < varied.high - varied.low
     assert varied.low < varied.value < varied.high
     with pytest.raises(ReviserError, match="same tokens"):
-        ratio_of(Reading((1.0,), (2,)), base)
+        ratio_of(TextReading((1.0,), (2,)), base)
 
 
 def test_short_documents_are_left_out_and_long_ones_cut(tmp_path: Path) -> None:

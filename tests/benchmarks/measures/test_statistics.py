@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.measures.statistics import STATISTICS, Summary, by_model, estimates, file_report, summary, walk, walks
+from benchmarks.measures.statistics import (
+    STATISTICS,
+    RunSummary,
+    by_model,
+    estimates,
+    file_report,
+    summary,
+    walk,
+    walks,
+)
 from benchmarks.report import paper_tables
 from reviser.core.actions import Insert, Move
 from reviser.core.errors import BadTrajectory
@@ -92,7 +101,7 @@ def test_nothing_to_divide_by_is_no_number() -> None:
     assert values["mean_insertion_position"] is None
     assert summary(walks([run("i", "s")])).estimates["move_mass_1"] is None
     assert values["actions_per_output_token"] == 2
-    assert Summary.from_dict(json.loads(json.dumps(values))).to_dict() == values
+    assert RunSummary.from_dict(json.loads(json.dumps(values))).to_dict() == values
 
 
 def test_intervals_hold_the_value_and_shrink_with_more_runs() -> None:

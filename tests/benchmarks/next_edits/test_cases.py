@@ -4,11 +4,11 @@ from benchmarks.next_edits.cases import case_of, right_edits
 from benchmarks.next_edits.command import score
 from benchmarks.next_edits.reading import Proposal
 from reviser.core.edits import Edit
-from training.edits.sessions.session import Session
+from training.edits.sessions.session import EditSession
 
 TEXT = "An e-mail here, an e-mail there, a third e-mail."
 PLACES = [at for at in range(len(TEXT)) if TEXT.startswith("e-mail", at)]
-SESSION = Session(TEXT, tuple(Edit(at, "e-mail", "email") for at in PLACES))
+SESSION = EditSession(TEXT, tuple(Edit(at, "e-mail", "email") for at in PLACES))
 
 
 def test_a_case_has_the_first_edits_made() -> None:

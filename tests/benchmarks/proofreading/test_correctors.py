@@ -12,7 +12,7 @@ from benchmarks.proofreading.correctors import (
     FromFile,
     Harper,
     NotInstalled,
-    Reviser,
+    ReviserCorrector,
     Typos,
     Unchanged,
     corrector,
@@ -41,7 +41,7 @@ def test_unchanged_leaves_everything() -> None:
 
 
 def test_the_model_that_comes_along_gives_back_as_many_sentences() -> None:
-    made = Reviser("reviser", None).correct(["The the cat sat on the mat.", "All is well."])
+    made = ReviserCorrector("reviser", None).correct(["The the cat sat on the mat.", "All is well."])
     assert len(made) == 2
     assert made[1] == "All is well."
 

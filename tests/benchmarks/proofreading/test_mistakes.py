@@ -7,34 +7,34 @@ from pathlib import Path
 import pytest
 
 from benchmarks.proofreading.examples import Verdict, examples, verdicts
-from benchmarks.proofreading.mistakes import OfKind, Passage, by_kind, read_mistakes
+from benchmarks.proofreading.mistakes import KindCounts, MistakenPassage, by_kind, read_mistakes
 from reviser.core.errors import ReviserError
 
 PASSAGES = [
-    Passage("She go home.", "She goes home.", "agreement"),
-    Passage("They was late.", "They were late.", "agreement"),
-    Passage("I saw teh sea.", "I saw the sea.", "spelling"),
-    Passage("All is well.", "All is well."),
+    MistakenPassage("She go home.", "She goes home.", "agreement"),
+    MistakenPassage("They was late.", "They were late.", "agreement"),
+    MistakenPassage("I saw teh sea.", "I saw the sea.", "spelling"),
+    MistakenPassage("All is well.", "All is well."),
 ]
 
 
 def test_recall_by_kind_and_precision_over_all() -> None:
     made = ["She goes home.", "They was late.", "I saw a sea.", "All is good."]
     found = by_kind(PASSAGES, made)
-    assert found.kinds == (OfKind("agreement", 2, 1), OfKind("spelling", 1, 0))
+    assert found.kinds == (KindCounts("agreement", 2, 1), KindCounts("spelling", 1, 0))
     assert found.f.precision is not None
     assert found.f.precision.value == pytest.approx(1 / 3)
     assert found.f.recall.value == pytest.approx(1 / 3)
 
 
 def test_without_a_kind_the_words_tell_it() -> None:
-    passage = Passage("She go to scool.", "She goes to school.")
+    passage = MistakenPassage("She go to scool.", "She goes to school.")
     kinds = {entry.kind for entry in by_kind([passage], [passage.before]).kinds}
     assert kinds == {"agreement", "spelling"}
 
 
 def test_one_of_two_neighbouring_mistakes_counts() -> None:
-    passage = Passage("He have went home.", "He has gone home.")
+    passage = MistakenPassage("He have went home.", "He has gone home.")
     assert by_kind([passage], ["He has went home."]).f.recall.value == pytest.approx(0.5)
 
 
@@ -43,7 +43,7 @@ def test_files_of_json_lines(tmp_path: Path) -> None:
     file.write_text('{"before": "a  b\\nc", "after": "a b d", "kind": "x"}\n\n{"before": "e", "after": "e"}\n')
     found = read_mistakes(file)
     assert found.name == "own"
-    assert found.passages == (Passage("a b c", "a b d", "x"), Passage("e", "e"))
+    assert found.passages == (MistakenPassage("a b c", "a b d", "x"), MistakenPassage("e", "e"))
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 from benchmarks.proofreading import errant_score, m2
 from benchmarks.proofreading.gleu import gleu
 from benchmarks.proofreading.scores import f_score
-from benchmarks.proofreading.sets import Edit
+from benchmarks.proofreading.sets import AnnotatedEdit
 from tests.benchmarks.proofreading.made_up import parallel_set
 
 
-def edit(start: int, end: int, *corrections: str) -> Edit:
-    return Edit(start, end, corrections, "R:OTHER")
+def edit(start: int, end: int, *corrections: str) -> AnnotatedEdit:
+    return AnnotatedEdit(start, end, corrections, "R:OTHER")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def edit(start: int, end: int, *corrections: str) -> Edit:
     ],
 )
 def test_max_match_reads_edits_kindly(
-    source: str, output: str, edits: list[Edit], wanted: tuple[int, int, int]
+    source: str, output: str, edits: list[AnnotatedEdit], wanted: tuple[int, int, int]
 ) -> None:
     assert m2.counts(tuple(source.split()), tuple(output.split()), [edits]) == [wanted]
 

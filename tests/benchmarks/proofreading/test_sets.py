@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.gleu import gleu
-from benchmarks.proofreading.sets import Edit, from_m2, from_parallel
+from benchmarks.proofreading.sets import AnnotatedEdit, from_m2, from_parallel
 from benchmarks.proofreading.tokens import Style, retokenise
 from reviser.core.errors import ReviserError
 from tests.benchmarks.proofreading.made_up import M2, m2_set, parallel_set
@@ -20,7 +20,7 @@ from tests.benchmarks.proofreading.made_up import M2, m2_set, parallel_set
 def test_m2_files_give_edits_and_references(tmp_path: Path) -> None:
     first, second, third = m2_set(tmp_path).sentences
     assert first.plain.text == "The cat sit on the the mat."
-    assert first.annotations[0][0] == Edit(2, 3, ("sits",), "R:VERB:SVA")
+    assert first.annotations[0][0] == AnnotatedEdit(2, 3, ("sits",), "R:VERB:SVA")
     assert first.annotations[1][0].corrections == ("sat", "sits")
     assert [" ".join(tokens) for tokens in first.references] == [
         "The cat sits on the mat .",

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.protocol.records import Generation, Progress, Prompt
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, generations_of, key_of, measured_each
+from benchmarks.protocol.records import Continuation, Progress, TextPrompt
+from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, generations_of, key_of, measured_each
 from benchmarks.protocol.setup import Setup, prompts_by_seed
 from reviser.core.errors import ReviserError
 
@@ -19,8 +19,8 @@ PROMPTS = prompts_by_seed(SETUP)
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[Cache]:
-    with Cache(tmp_path / "cache.sqlite") as opened:
+def cache(tmp_path: Path) -> Iterator[RunCache]:
+    with RunCache(tmp_path / "cache.sqlite") as opened:
         yield opened
 
 
@@ -33,14 +33,14 @@ class Shouter:
     patience: int = 1000
     asked: list[str] = field(default_factory=list)
 
-    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         for prompt in reversed(prompts):
             if self.patience == 0:
                 raise KeyboardInterrupt
             self.patience -= 1
             self.asked.append(prompt.id)
             text = f" {prompt.text.split()[-1].upper()} {seed}"
-            yield Generation(prompt.id, self.name, seed, text, (1, 2), "stop", None, 0.5)
+            yield Continuation(prompt.id, self.name, seed, text, (1, 2), "stop", None, 0.5)
             progress(1)
 
 
@@ -51,11 +51,11 @@ def test_the_key_depends_on_the_facts_and_not_on_their_order() -> None:
 
 def test_the_cache_keeps_values_between_openings(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "cache.sqlite"
-    with Cache(path) as cache:
+    with RunCache(path) as cache:
         assert cache.get("one") is None
         cache.put("one", {"text": "é\n", "tokens": [1, 2]})
         cache.put("one", {"text": "é\n", "tokens": [1, 2]})
-    with Cache(path) as cache:
+    with RunCache(path) as cache:
         assert cache.get("one") == {"text": "é\n", "tokens": [1, 2]}
         assert cache.get("two") is None
 
@@ -64,17 +64,17 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     path.write_text("not a database, but long enough to look at: " * 100)
     with pytest.raises(ReviserError, match="cannot be used as a cache"):
-        Cache(path)
+        RunCache(path)
 
 
-def write(model: Shouter, cache: Cache, seed: int = 1, setup: Setup = SETUP) -> list[Generation]:
+def write(model: Shouter, cache: RunCache, seed: int = 1, setup: Setup = SETUP) -> list[Continuation]:
     done: list[int] = []
     made = generations_of(model, PROMPTS[seed], seed, setup, cache, done.append)
     assert sum(done) == len(PROMPTS[seed])
     return made
 
 
-def test_generations_come_in_the_order_of_the_prompts_and_only_once(cache: Cache) -> None:
+def test_generations_come_in_the_order_of_the_prompts_and_only_once(cache: RunCache) -> None:
     model = Shouter()
     first = write(model, cache)
     assert [entry.prompt_id for entry in first] == [prompt.id for prompt in PROMPTS[1]]
@@ -85,7 +85,7 @@ def test_generations_come_in_the_order_of_the_prompts_and_only_once(cache: Cache
     assert len(model.asked) == 6
 
 
-def test_whatever_a_generation_depends_on_makes_a_new_one(cache: Cache) -> None:
+def test_whatever_a_generation_depends_on_makes_a_new_one(cache: RunCache) -> None:
     write(Shouter(), cache)
     for model, seed, setup in (
         (Shouter(fingerprint="two"), 1, SETUP),
@@ -100,7 +100,7 @@ def test_whatever_a_generation_depends_on_makes_a_new_one(cache: Cache) -> None:
     assert same.asked == []
 
 
-def test_an_interrupted_run_goes_on_where_it_was(cache: Cache) -> None:
+def test_an_interrupted_run_goes_on_where_it_was(cache: RunCache) -> None:
     with pytest.raises(KeyboardInterrupt):
         write(Shouter(patience=4), cache)
     second = Shouter()
@@ -109,7 +109,7 @@ def test_an_interrupted_run_goes_on_where_it_was(cache: Cache) -> None:
     assert made == write(Shouter(), cache)
 
 
-def test_measurements_are_asked_for_once_each_and_some_at_a_time(cache: Cache) -> None:
+def test_measurements_are_asked_for_once_each_and_some_at_a_time(cache: RunCache) -> None:
     asked: list[list[str]] = []
 
     def lengths(words: Sequence[str]) -> list[int]:
@@ -156,16 +156,16 @@ def test_names_of_files_are_safe_and_differ() -> None:
 
 def test_progress_says_nothing_where_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:
     for quiet in (True, False):
-        with Bars(quiet=quiet).task("writing", 3) as progress:
+        with ProgressBars(quiet=quiet).task("writing", 3) as progress:
             progress(3)
     shown = capfd.readouterr()
     assert (shown.out, shown.err) == ("", "")
-    Bars().say("loading a model")
-    Bars(quiet=True).say("not said")
+    ProgressBars().say("loading a model")
+    ProgressBars(quiet=True).say("not said")
     assert capfd.readouterr().err == "loading a model\n"
 
 
-def test_records_in_the_cache_are_plain_json(cache: Cache, tmp_path: Path) -> None:
+def test_records_in_the_cache_are_plain_json(cache: RunCache, tmp_path: Path) -> None:
     write(Shouter(), cache)
     import sqlite3
 

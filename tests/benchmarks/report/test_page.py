@@ -15,13 +15,13 @@ from benchmarks.measures import flops
 from benchmarks.measures.arena import score
 from benchmarks.measures.statistics import summary, walks
 from benchmarks.measures.variety import variety
-from benchmarks.protocol.records import Generation, Judgement, Prompt, Verdict, write_records
+from benchmarks.protocol.records import Continuation, Judgement, TextPrompt, Verdict, write_records
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.protocol.setup import Setup
 from benchmarks.report import paper_tables
 from benchmarks.sections.page import sections_of, summary_text, write_report
 from benchmarks.sections.summary import summary_table
-from benchmarks.suite import Plan, positions_over_time
+from benchmarks.suite import SuitePlan, positions_over_time
 from reviser.core.trajectory import Trajectory
 
 AWKWARD = "</script><b>bold</b> & | *stars* `code` [link](x) é 😀\n\nnew paragraph"
@@ -74,7 +74,7 @@ def results(published: list[Trajectory]) -> dict[str, Any]:
         Judgement(str(number), 1, NAMES[1], NAMES[2], "kept", verdict, "a judge")
         for number, verdict in enumerate(verdicts)
     ]
-    plan = Plan(Setup(data="test", seeds=(1, 2)), ("ours <1>=x", "base|line=y"))
+    plan = SuitePlan(Setup(data="test", seeds=(1, 2)), ("ours <1>=x", "base|line=y"))
     made = {
         "settings": plan.to_dict(),
         "provenance": {"Date": "2026-01-01", "Commit": "abc", "Hardware": "a <machine>"},
@@ -103,11 +103,11 @@ def results(published: list[Trajectory]) -> dict[str, Any]:
 @pytest.fixture
 def folder(results: dict[str, Any], tmp_path: Path) -> RunFolder:
     made = RunFolder(tmp_path)
-    prompts = [Prompt(str(number), AWKWARD, (1, 2), " real", "test") for number in range(2)]
+    prompts = [TextPrompt(str(number), AWKWARD, (1, 2), " real", "test") for number in range(2)]
     write_records(made.file("prompts", "1.jsonl"), prompts)
     for number, name in enumerate(NAMES):
         texts = [
-            Generation(prompt.id, name, 1, f" {name} wrote {AWKWARD}", (1,), "stop", None, 1.0) for prompt in prompts
+            Continuation(prompt.id, name, 1, f" {name} wrote {AWKWARD}", (1,), "stop", None, 1.0) for prompt in prompts
         ]
         write_records(made.file("generations", f"file{number}.jsonl"), texts)
     made.write_json("results.json", results)

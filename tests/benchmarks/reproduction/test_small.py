@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from benchmarks.contestants.diffusion.checkpoint import is_diffusion
-from benchmarks.protocol.records import Generation, Judgement, Scored, read_records
+from benchmarks.protocol.records import Continuation, Judgement, Scored, read_records
 from benchmarks.protocol.runs import PlainBars
 from benchmarks.protocol.setup import Setup
 from benchmarks.report.findings import NAMES, findings
-from benchmarks.reproduction.data import Texts
-from benchmarks.reproduction.four_models import SCALES, Scale, model_folder
+from benchmarks.reproduction.data import TrainingTexts
+from benchmarks.reproduction.four_models import SCALES, ReproductionScale, model_folder
 from benchmarks.reproduction.small import Measures, Tables, measure, merge, reproduce, run
 from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
@@ -29,7 +29,7 @@ from training.trainer.settings import preset_settings
 
 main = partial(run_with, run)
 
-TINY = Scale(
+TINY = ReproductionScale(
     dataclasses.replace(preset_settings("tiny", steps=2, rows=2, row_length=64, history=64), model="tiny-paper"),
     Setup(prompts=3, seeds=(1, 2), shortest=40, prompt_tokens=8, total_tokens=16, max_actions=12, diffusion_steps=3),
     evaluators=("AR", "MDLM"),
@@ -72,7 +72,7 @@ def test_everything_is_measured_or_its_absence_is_explained(made: tuple[Path, di
     (missing,) = results["missing"]
     assert missing["what"] == "MAUVE with minilm features"
     for name in NAMES:
-        texts = read_records(out / "run" / "generations" / f"{name}.jsonl", Generation)
+        texts = read_records(out / "run" / "generations" / f"{name}.jsonl", Continuation)
         assert len(texts) == 6
         assert {entry.seed for entry in texts} == {1, 2}
     for row in found["results"]["perplexity"]:
@@ -160,7 +160,7 @@ def test_results_of_another_machine_keep_their_origin(
 def test_token_shards_need_held_out_texts_beside_them(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     shards = [str(made[0] / "data" / "tokens")]
     with pytest.raises(ReviserError, match="name held-out texts"):
-        reproduce(TINY, tmp_path / "out", Texts(shards), bars=PlainBars(quiet=True))
+        reproduce(TINY, tmp_path / "out", TrainingTexts(shards), bars=PlainBars(quiet=True))
 
 
 def results(perplexity: dict[str, float], mauve: dict[str, float], wins: dict[str, float]) -> dict[str, Any]:

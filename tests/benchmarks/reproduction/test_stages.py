@@ -15,16 +15,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from benchmarks.protocol.records import Generation, Judgement, read_records, write_records
+from benchmarks.protocol.records import Continuation, Judgement, read_records, write_records
 from benchmarks.protocol.runs import PlainBars
 from benchmarks.reproduction.command import StageOptions, carry_out
-from benchmarks.reproduction.data import Texts
-from benchmarks.reproduction.judging import Judges, judge
+from benchmarks.reproduction.data import TrainingTexts
+from benchmarks.reproduction.judging import ReproductionJudges, judge
 from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
 from benchmarks.reproduction.small import run
 from benchmarks.reproduction.texts import run_folder
-from benchmarks.reproduction.training import Places, train
+from benchmarks.reproduction.training import ModelPlaces, train
 from reviser.checkpoints.home import save_checkpoint
 from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("made")
     critic = write_gguf(folder / "critic.gguf", tiny_model())
     out = folder / "out"
-    assert carry_out(StageOptions(out, Texts(), critic=critic, command="test"), SMALL, Heard())
+    assert carry_out(StageOptions(out, TrainingTexts(), critic=critic, command="test"), SMALL, Heard())
     return out, critic
 
 
@@ -98,11 +98,13 @@ def test_a_run_cut_short_again_and_again_comes_to_the_same(name: Any, corpus: Pa
         calls += 1
     assert calls == 4
     for budget in SMALL.budgets:
-        assert same(Places(tmp_path / "whole", name).model(budget), Places(tmp_path / "cut", name).model(budget))
+        assert same(
+            ModelPlaces(tmp_path / "whole", name).model(budget), ModelPlaces(tmp_path / "cut", name).model(budget)
+        )
     # A short run that branched off is the run that it would have been by itself.
     alone = dataclasses.replace(SMALL, budgets=SMALL.budgets[:1])
     assert train(name, alone, tmp_path / "alone", corpus, say=quiet.append)
-    assert same(Places(tmp_path / "whole", name).model(384), Places(tmp_path / "alone", name).model(384))
+    assert same(ModelPlaces(tmp_path / "whole", name).model(384), ModelPlaces(tmp_path / "alone", name).model(384))
     # It was finished before the long one was.
     done = [line for line in quiet if ": done" in line]
     assert [line.split(",")[1].split(":")[0].strip() for line in done[:2]] == ["384", "640"]
@@ -113,7 +115,7 @@ def test_a_run_cut_short_again_and_again_comes_to_the_same(name: Any, corpus: Pa
 
 def test_a_short_run_whose_long_one_is_over_gets_a_sentence(corpus: Path, tmp_path: Path) -> None:
     assert train("AR", SMALL, tmp_path, corpus, say=lambda text: None)
-    Places(tmp_path, "AR").record(384).unlink()
+    ModelPlaces(tmp_path, "AR").record(384).unlink()
     with pytest.raises(ReviserError, match="name another folder"):
         train("AR", SMALL, tmp_path, corpus, say=lambda text: None)
 
@@ -140,7 +142,7 @@ def test_a_run_goes_on_elsewhere_from_slices(corpus: Path, tmp_path: Path, capsy
     assert main([*words, "--out", str(there), "--stage", "join"]) == 0
     assert train("AR", SMALL, there, corpus, say=said.append)
     assert train("AR", SMALL, here, corpus, say=said.append)
-    assert same(Places(here, "AR").model(640), Places(there, "AR").model(640))
+    assert same(ModelPlaces(here, "AR").model(640), ModelPlaces(there, "AR").model(640))
 
 
 def test_what_was_done_is_not_done_again(made: tuple[Path, Path]) -> None:
@@ -148,19 +150,19 @@ def test_what_was_done_is_not_done_again(made: tuple[Path, Path]) -> None:
     times = {path: path.stat().st_mtime_ns for path in (out / "models").rglob("*.safetensors")}
     assert len(times) == 2 * len(NAMES)
     heard = Heard()
-    assert carry_out(StageOptions(out, Texts(), critic=critic), SMALL, heard)
+    assert carry_out(StageOptions(out, TrainingTexts(), critic=critic), SMALL, heard)
     assert sum("trained already" in line for line in heard.said) == len(NAMES)
     assert sum("has written already" in line for line in heard.said) == 2 * len(NAMES)
     assert times == {path: path.stat().st_mtime_ns for path in times}
     other = dataclasses.replace(SMALL, settings=dataclasses.replace(SMALL.settings, seed=7))
     with pytest.raises(ReviserError, match="trained with other settings"):
-        carry_out(StageOptions(out, Texts(), ("train",)), other, heard)
+        carry_out(StageOptions(out, TrainingTexts(), ("train",)), other, heard)
 
 
 def test_all_five_saw_as_many_ids(made: tuple[Path, Path]) -> None:
     for name in NAMES:
         for budget in SMALL.budgets:
-            record = json.loads(Places(made[0], name).record(budget).read_text())
+            record = json.loads(ModelPlaces(made[0], name).record(budget).read_text())
             assert record["ids"] == budget
             assert record["steps"] == SMALL.steps(budget)
 
@@ -192,7 +194,7 @@ def test_texts_can_be_judged_without_their_models(made: tuple[Path, Path], tmp_p
     out = tmp_path / "moved"
     shutil.copytree(made[0] / "texts", out / "texts")
     scale = dataclasses.replace(SMALL, evaluators=(), judges=())
-    found = judge(scale, out, 640, Judges(made[1]), Heard())
+    found = judge(scale, out, 640, ReproductionJudges(made[1]), Heard())
     assert len(found["arena"]) == 15
     assert found["perplexity"] == []
 
@@ -201,11 +203,11 @@ def test_short_texts_are_told_and_rule_no_mean(made: tuple[Path, Path], tmp_path
     out = tmp_path / "moved"
     shutil.copytree(made[0], out)
     path = run_folder(out, 640).path / "generations" / "AR.jsonl"
-    texts = read_records(path, Generation)
+    texts = read_records(path, Continuation)
     short = dataclasses.replace(texts[0], continuation=" .", tokens=texts[0].tokens[:1])
     write_records(path, [short, *texts[1:]])
     before = json.loads((run_folder(made[0], 640).path / "judged.json").read_text())
-    after = judge(SMALL, out, 640, Judges(made[1]), Heard())
+    after = judge(SMALL, out, 640, ReproductionJudges(made[1]), Heard())
 
     def of(found: dict[str, Any]) -> Any:
         (row,) = (row for row in found["perplexity"] if row["contestant"] == "AR")
@@ -231,7 +233,7 @@ def test_a_missing_critic_is_said(made: tuple[Path, Path], tmp_path: Path) -> No
     out = tmp_path / "moved"
     shutil.copytree(made[0], out)
     heard = Heard()
-    carry_out(StageOptions(out, Texts(), ("judge", "report")), SMALL, heard)
+    carry_out(StageOptions(out, TrainingTexts(), ("judge", "report")), SMALL, heard)
     assert any("name its file with --critic" in line for line in heard.said)
     assert "an arena judged by the critic: name its file" in (out / "report.md").read_text("utf-8")
 
@@ -248,18 +250,18 @@ def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
     )
     out = tmp_path / "out"
     with pytest.raises(ReviserError, match=r"tokenizer\.json"):
-        carry_out(StageOptions(out, Texts()), warm, Heard())
-    options = StageOptions(out, Texts(), ("prepare", "train", "generate", "judge", "report"), init=str(base))
+        carry_out(StageOptions(out, TrainingTexts()), warm, Heard())
+    options = StageOptions(out, TrainingTexts(), ("prepare", "train", "generate", "judge", "report"), init=str(base))
     assert carry_out(options, warm, Heard())
     for name in NAMES:
-        record = json.loads(Places(out, name).record(384).read_text())
+        record = json.loads(ModelPlaces(out, name).record(384).read_text())
         assert record["ids"] == 384
         texts = run_folder(out, 384).path / "generations" / f"{name}.jsonl"
-        assert len(read_records(texts, Generation)) == 8
+        assert len(read_records(texts, Continuation)) == 8
     # They are that model, a few steps on: no weight is far from where it was.
     old = weights(base)["blocks.0.mlp.down.weight"]
     for name in ("AR", "MDLM", "SEDD", "Reviser"):
-        new = weights(Places(out, name).model(384))["blocks.0.mlp.down.weight"]
+        new = weights(ModelPlaces(out, name).model(384))["blocks.0.mlp.down.weight"]
         assert not torch.equal(old.float(), new.float())
         assert (old.float() - new.float()).abs().max() < 0.05
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from benchmarks.speed.contestants.page import CONTEXTS, Facts, Shares, SpeedResult, Times, report, summary
+from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, Times, report, summary
 
 SHARES = Shares(overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07)
-FACTS = Facts(bits=4, table_bits=8, level="neon", threads=2, weights_mb=90.0)
+FACTS = EngineFacts(bits=4, table_bits=8, level="neon", threads=2, weights_mb=90.0)
 
 
 @dataclass

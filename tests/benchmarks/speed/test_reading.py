@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.speed.reading import Proofreading, documents_table, measure_documents, paragraphs, run, with_mistakes
+from benchmarks.speed.reading import (
+    ProofreadingSpeed,
+    documents_table,
+    measure_documents,
+    paragraphs,
+    run,
+    with_mistakes,
+)
 from reviser.cli.options import run_with
 from reviser.session.engine import Engine
 from tests.reviser.proofreading.scripted import GPT2, Scripted
@@ -22,7 +29,7 @@ def test_documents_are_proofread_clean_and_with_mistakes() -> None:
     assert clean.words == full.words >= 80
     assert (clean.mistakes, full.mistakes) == (0, full.words // 8)
     assert min(clean.clock, clean.processor, full.clock, full.processor) > 0
-    rows = documents_table([Proofreading("clean", 100, 0, 1, 0.5, 0.8)]).splitlines()
+    rows = documents_table([ProofreadingSpeed("clean", 100, 0, 1, 0.5, 0.8)]).splitlines()
     assert [cell.strip() for cell in rows[-1].strip("|").split("|")] == [*("clean", "100", "0", "1", "200", "125")]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.speed.start import Spent, Start, run, spend, table
+from benchmarks.speed.start import ProcessCost, StartTimes, run, spend, table
 from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from reviser.model.layout import Quantisation
@@ -27,7 +27,7 @@ def test_processor_time_and_memory_are_those_of_the_process(tmp_path: Path) -> N
 
 
 def test_the_table() -> None:
-    start = Start.of("a command", [Spent(0.5, 150), Spent(0.4, 160), Spent(0.7, 155)])
+    start = StartTimes.of("a command", [ProcessCost(0.5, 150), ProcessCost(0.4, 160), ProcessCost(0.7, 155)])
     assert "| a command | 0.400 | 0.500 | 155 |" in table([start])
 
 

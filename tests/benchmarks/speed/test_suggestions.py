@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.speed.suggestions import command
-from benchmarks.speed.suggestions.editor import Request
+from benchmarks.speed.suggestions.editor import TimedRequest
 from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
 from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
@@ -63,7 +63,7 @@ def test_the_command_measures_a_session(
 
 
 def test_a_time_counts_from_the_request_and_apart_from_the_wait() -> None:
-    request = Request("1", sent=1.0, at_end=True, begun=1.3, answered=1.5)
+    request = TimedRequest("1", sent=1.0, at_end=True, begun=1.3, answered=1.5)
     assert (request.took, request.took_unwaited) == pytest.approx((0.5, 0.2))
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsp_server.completion.suggestions import (
-    Cache,
     Context,
     Pace,
     Removal,
+    SuggestionCache,
     first_unit,
     repeats,
     trim,
@@ -164,7 +164,7 @@ def context(before: str, after: str = "", document: str = "a") -> Context:
 
 
 def test_a_suggestion_survives_the_typing_of_itself() -> None:
-    cache = Cache()
+    cache = SuggestionCache()
     cache.put(context("It was a"), " quiet day")
     for typed in range(10):
         found = list(cache.find(context("It was a" + " quiet day"[:typed])))
@@ -174,7 +174,7 @@ def test_a_suggestion_survives_the_typing_of_itself() -> None:
 
 
 def test_a_suggestion_belongs_to_its_place() -> None:
-    cache = Cache()
+    cache = SuggestionCache()
     cache.put(context("It was a", "\nEnd"), " quiet day")
     assert not list(cache.find(context("It was a", "")))
     assert not list(cache.find(context("It was a", "\nEnd", document="b")))
@@ -185,7 +185,7 @@ def test_a_suggestion_belongs_to_its_place() -> None:
 
 
 def test_the_cache_keeps_the_latest() -> None:
-    cache = Cache(size=2)
+    cache = SuggestionCache(size=2)
     for place in ("a", "b", "c"):
         cache.put(context(place), "x")
     assert not list(cache.find(context("a")))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.documents.document import Document, Documents, Encoding, Place, UnknownDocument
+from lsp_server.documents.document import Documents, EditorDocument, EditorPosition, Encoding, UnknownDocument
 from reviser.core.edits import Edit, minimal_change
 
 ALPHABET = "ab \r\n\u2028\u0085\f\u0301é漢😀𝕏\ud83d"
@@ -17,17 +17,17 @@ TEXT = st.text(alphabet=ALPHABET, max_size=30)
 ENCODINGS = st.sampled_from(["utf-8", "utf-16", "utf-32"])
 
 
-def document(text: str, encoding: Encoding = "utf-16") -> Document:
-    return Document("file:///a.txt", "plaintext", 1, text, encoding)
+def document(text: str, encoding: Encoding = "utf-16") -> EditorDocument:
+    return EditorDocument("file:///a.txt", "plaintext", 1, text, encoding)
 
 
-def place_in(text: str, offset: int, encoding: Encoding) -> Place:
+def place_in(text: str, offset: int, encoding: Encoding) -> EditorPosition:
     """Where an offset is, worked out the slow way."""
     before = text[:offset]
     lines = re.split("\r\n|\r|\n", before)
     codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[encoding]
     column = len(lines[-1].encode(codec, "surrogatepass")) // size
-    return Place(len(lines) - 1, column)
+    return EditorPosition(len(lines) - 1, column)
 
 
 def offsets(text: str) -> list[int]:
@@ -67,38 +67,38 @@ def test_lines_end_at_three_endings_only() -> None:
 
 def test_the_empty_document_has_one_place() -> None:
     mirror = document("")
-    assert mirror.place(0) == Place(0, 0)
-    assert mirror.offset(Place(7, 7)) == 0
-    assert mirror.replace(Place(0, 0), Place(0, 0), "x\n") == Edit(0, "", "x\n")
-    assert mirror.place(2) == Place(1, 0)
+    assert mirror.place(0) == EditorPosition(0, 0)
+    assert mirror.offset(EditorPosition(7, 7)) == 0
+    assert mirror.replace(EditorPosition(0, 0), EditorPosition(0, 0), "x\n") == Edit(0, "", "x\n")
+    assert mirror.place(2) == EditorPosition(1, 0)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_positions_outside_the_text_are_drawn_into_it(encoding: Encoding) -> None:
     mirror = document("one\r\ntwo", encoding)
-    assert mirror.offset(Place(0, 99)) == 3
-    assert mirror.offset(Place(1, 99)) == 8
-    assert mirror.offset(Place(99, 0)) == 8
+    assert mirror.offset(EditorPosition(0, 99)) == 3
+    assert mirror.offset(EditorPosition(1, 99)) == 8
+    assert mirror.offset(EditorPosition(99, 0)) == 8
 
 
 def test_a_position_inside_a_character_is_the_one_before_it() -> None:
-    assert document("a😀b").offset(Place(0, 2)) == 1
-    assert document("a😀b", "utf-8").offset(Place(0, 3)) == 1
+    assert document("a😀b").offset(EditorPosition(0, 2)) == 1
+    assert document("a😀b", "utf-8").offset(EditorPosition(0, 3)) == 1
 
 
 def test_a_change_can_join_and_part_line_endings() -> None:
     mirror = document("a\r\nb\rc")
-    mirror.replace(Place(2, 0), Place(2, 0), "\n")
+    mirror.replace(EditorPosition(2, 0), EditorPosition(2, 0), "\n")
     assert mirror.text == "a\r\nb\r\nc"
-    assert mirror.place(6) == Place(2, 0)
-    mirror.replace(Place(0, 1), Place(1, 1), "\r")
+    assert mirror.place(6) == EditorPosition(2, 0)
+    mirror.replace(EditorPosition(0, 1), EditorPosition(1, 1), "\r")
     assert mirror.text == "a\r\r\nc"
-    assert mirror.place(4) == Place(2, 0)
+    assert mirror.place(4) == EditorPosition(2, 0)
 
 
 def test_a_line_of_millions_of_characters_is_a_line() -> None:
     mirror = document("é😀" * 500_000)
-    change = mirror.replace(Place(0, 1_499_998), Place(0, 1_500_000), "end")
+    change = mirror.replace(EditorPosition(0, 1_499_998), EditorPosition(0, 1_500_000), "end")
     assert change.start == 999_999
     assert change.old == "😀"
     assert mirror.text.endswith("éend")
@@ -133,9 +133,9 @@ def test_an_edit_costs_the_same_in_a_long_document() -> None:
     line = "The cat sat on the mat and looked at the rain.\n"
 
     def seconds(megabytes: int) -> float:
-        document = Document("u", "plaintext", 1, line * (megabytes * 1_000_000 // len(line)))
+        document = EditorDocument("u", "plaintext", 1, line * (megabytes * 1_000_000 // len(line)))
         # In the first part of the document, with all the rest behind it.
-        places = [Place(1000 + number, 4) for number in range(200)]
+        places = [EditorPosition(1000 + number, 4) for number in range(200)]
         document.offset(places[-1])
         best = float("inf")
         for _ in range(3):

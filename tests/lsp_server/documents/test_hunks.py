@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lsp_server.documents.hunks import Hunk, Hunks, hunks_between, joined
 from lsp_server.documents.surroundings import offset_before, paragraph
-from lsp_server.runs.live_run import LiveRun, Region
+from lsp_server.runs.live_run import LiveRun, RunRegion
 from reviser.core.edits import Edit
 
 words = st.lists(st.sampled_from(["the", "cat", " ", " ", ",", ".", "é😀", "\r\n", "\n"]), max_size=12)
@@ -151,7 +151,7 @@ def test_what_an_editor_undoes_is_no_longer_pending() -> None:
         ("bobcat", "cat", Edit(4, "", "bob"), "the bobcat sat"),
         ("cat ", "", Edit(5, "", "at c"), "the cat cup"),
     ):
-        run = LiveRun("1", "file:///a", Region(0, text), kind="revise")
+        run = LiveRun("1", "file:///a", RunRegion(0, text), kind="revise")
         shown = text.replace(old, new)
         run.advance(shown, 0, (0, len(text)))
         edit = run.next_change(text)
@@ -170,7 +170,7 @@ def test_what_an_editor_undoes_is_no_longer_pending() -> None:
 def test_what_an_editor_undoes_may_leave_an_equal_letter_where_the_change_was() -> None:
     """The user has typed before it, and taken out the first of two full stops, not the one that was inserted."""
     text, shown = "> It fell.", "> It fell.."
-    run = LiveRun("1", "file:///a", Region(2, text[2:]), kind="revise")
+    run = LiveRun("1", "file:///a", RunRegion(2, text[2:]), kind="revise")
     run.advance(shown[2:], 0, (0, 8))
     edit = run.next_change(text)
     assert edit
@@ -190,7 +190,7 @@ def test_what_an_editor_undoes_may_leave_an_equal_letter_where_the_change_was() 
 
 def test_what_stands_before_the_passage_is_not_what_was_taken_out_of_it() -> None:
     text, shown = ">  two", "> two"
-    run = LiveRun("1", "file:///a", Region(2, text[2:]), kind="revise")
+    run = LiveRun("1", "file:///a", RunRegion(2, text[2:]), kind="revise")
     run.advance(shown[2:], 0, (0, 4))
     edit = run.next_change(text)
     assert edit
@@ -203,7 +203,7 @@ def test_what_stands_before_the_passage_is_not_what_was_taken_out_of_it() -> Non
 
 def test_of_two_equal_words_one_may_be_gone() -> None:
     text = "so very very late"
-    run = LiveRun("1", "file:///a", Region(0, text), kind="revise")
+    run = LiveRun("1", "file:///a", RunRegion(0, text), kind="revise")
     run.advance("so very late", 0, (0, len(text)))
     change = run.next_change(text)
     assert change
@@ -223,7 +223,7 @@ def test_changes_that_touch_are_one() -> None:
 def test_a_run_that_revises_shows_one_passage_after_the_other() -> None:
     """Both passages are done before the first is shown: what is between them is not touched."""
     text = "> one\r\n\r\ntwo\f <"
-    run = LiveRun("3", "file:///a", Region(2, "one\r\n\r\ntwo\f"), ending="\r\n", kind="revise")
+    run = LiveRun("3", "file:///a", RunRegion(2, "one\r\n\r\ntwo\f"), ending="\r\n", kind="revise")
     run.advance("one and a half", 3, (0, 3))
     assert run.cursor == 3
     run.advance("two\f\nthree", 9, (7, 11))
@@ -243,7 +243,7 @@ def test_a_run_that_revises_shows_one_passage_after_the_other() -> None:
 
 def test_typing_into_a_revision_leaves_the_other_changes_pending() -> None:
     text = "one two three four"
-    run = LiveRun("1", "file:///a", Region(0, text), kind="revise")
+    run = LiveRun("1", "file:///a", RunRegion(0, text), kind="revise")
     run.advance("ONE two THREE four", 0, (0, len(text)))
     change = run.next_change(text)
     assert change

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.runs.live_run import LiveRun, Ownership, Region
+from lsp_server.runs.live_run import LiveRun, Ownership, RunRegion
 from reviser.core.edits import Edit
 
 TEXT = "Before. After."
@@ -14,7 +14,7 @@ EDITS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6), st.text("xy\r\
 
 
 def run_at(start: int, text: str = "", ending: str = "\n") -> LiveRun:
-    return LiveRun("1", "file:///a.txt", Region(start, text), ending=ending)
+    return LiveRun("1", "file:///a.txt", RunRegion(start, text), ending=ending)
 
 
 def write(run: LiveRun, text: str, written: str) -> str:
@@ -83,7 +83,7 @@ def test_an_edit_under_way_is_told_from_the_users() -> None:
     # The editor carried ours out behind the user's.
     origin, text = user(run, text, Edit(ours.start + 1, "", ours.new))
     assert (origin, run.awaits_echo) == ("ours", False)
-    assert run.region == Region(8, " One two")
+    assert run.region == RunRegion(8, " One two")
     assert text == ">Before. One two After."
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.runs.live_runs import Written
+from lsp_server.runs.live_runs import WrittenText
 from lsp_server.worker.process import generations
-from lsp_server.worker.tasks import Event, ModelKey, Task, decode_event, decode_order, encode_event, encode_task
+from lsp_server.worker.tasks import Event, ModelKey, WritingTask, decode_event, decode_order, encode_event, encode_task
 from reviser.core.edits import Edit
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.engine import load_engine
@@ -20,8 +20,8 @@ from tests.lsp_server.models import save_tiny_model
 TEXT = st.text("ab \r\n😀\ud800", max_size=6)
 
 
-def task(text: str, start: int, end: int, *, revises: bool) -> Task:
-    return Task(1, ModelKey(), "a", text, start, end, 9, 0.0, 0, 0, revises=revises)
+def task(text: str, start: int, end: int, *, revises: bool) -> WritingTask:
+    return WritingTask(1, ModelKey(), "a", text, start, end, 9, 0.0, 0, 0, revises=revises)
 
 
 @given(st.lists(st.builds(Edit, st.integers(0, 9), TEXT, TEXT)), TEXT)
@@ -43,7 +43,7 @@ def test_steps_back_are_checked_if_the_task_says_so(checks: bool, tmp_path: Path
 
 
 def test_what_is_written_is_put_together_of_edits() -> None:
-    written = Written(task("one two.", 4, 7, revises=False))
+    written = WrittenText(task("one two.", 4, 7, revises=False))
     written.begin(1)
     steps = [(Edit(1, "", "2"),), (), (Edit(0, " 2", ""), Edit(0, "", " 3"))]
     found = [written.follow(Event(1, "step", edits=edits)) for edits in steps]
@@ -51,7 +51,7 @@ def test_what_is_written_is_put_together_of_edits() -> None:
 
 
 def test_each_passage_of_a_revision_begins_with_what_stood_there() -> None:
-    written = Written(task("> one\ntwo", 2, 9, revises=True))
+    written = WrittenText(task("> one\ntwo", 2, 9, revises=True))
     steps = [(0, 3, Edit(3, "", "s")), (0, 3, Edit(0, "o", "O")), (4, 7, Edit(0, "t", "T"))]
     found = [written.follow(Event(1, "step", edits=(edit,), first=first, last=last)) for first, last, edit in steps]
     assert found == ["ones", "Ones", "Two"]

@@ -19,13 +19,13 @@ from reviser.core.errors import ReviserError
 from reviser.proofreading.changes import changes
 from reviser.proofreading.document import Draft
 from reviser.proofreading.suggestion import Kind, Suggestion
-from reviser.session.documents import Document
+from reviser.session.documents import DocumentFile
 
 TEXT = "Ünï 🙂 teh end.\nIt is a\nold house of of mine.\n"
 
 
 def checked(name: str, *changes: Suggestion, newline: str = "\n") -> Checked:
-    document = Document(Path(name), TEXT, newline=newline)
+    document = DocumentFile(Path(name), TEXT, newline=newline)
     return Checked(Source(Path(name), document, Draft(TEXT)), Result(changes, 3))
 
 

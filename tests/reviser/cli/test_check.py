@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from reviser.core.vocabulary import PAPER_KINDS
-from reviser.proofreading.project.ignoring import Place, ignore
+from reviser.proofreading.project.ignoring import IgnoredPlace, ignore
 from tests.commands import reviser
 from tests.reviser.checking.test_changed import git
 from tests.reviser.cli.test_replay import complains
@@ -398,7 +398,7 @@ def test_what_an_editor_ignores_is_not_found(site: Path) -> None:
     assert lines(check(site)) == LINES  # and kept in the cache
     (site / ".reviser").mkdir()
     text = (site / "note.txt").read_text()
-    place = Place.of("note.txt", text, text.index("teh"), "teh", "the")
+    place = IgnoredPlace.of("note.txt", text, text.index("teh"), "teh", "the")
     ignore(site / ".reviser" / "ignore.txt", place)
     assert lines(check(site)) == [*LINES[:3], LINES[4]]
     assert lines(check(site, "-", "--stdin-filename", "note.txt", stdin=TEXT)) == [LINES[4]]

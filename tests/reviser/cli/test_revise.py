@@ -22,7 +22,7 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
 from reviser.proofreading.document import Draft, Proofread
-from reviser.proofreading.project.ignoring import Place, ignore
+from reviser.proofreading.project.ignoring import IgnoredPlace, ignore
 from reviser.proofreading.request import kinds_in
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format
@@ -398,7 +398,7 @@ def test_mistakes_give_one_sentence(model: Path, note: Path, tmp_path: Path) -> 
 def test_what_an_editor_ignores_stays(model: Path, note: Path) -> None:
     (note.parent / ".reviser").mkdir()
     before = note.read_text()
-    place = Place.of(note.name, before, before.index("teh"), "teh", "the")
+    place = IgnoredPlace.of(note.name, before, before.index("teh"), "teh", "the")
     ignore(note.parent / ".reviser" / "ignore.txt", place)
     assert [one[2] for one in changes(revise(model, "--json", note))] == ["were"]
     revise(model, "--in-place", note)

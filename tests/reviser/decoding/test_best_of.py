@@ -11,7 +11,7 @@ import torch
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.core.canvas import Canvas
 from reviser.decoding.best_of import BestRollout
-from reviser.decoding.filling import FOLLOWING, Answer, Filling, FillingSearch, Read, Surroundings, Write, repeats
+from reviser.decoding.filling import FOLLOWING, Answer, Filling, FillingSearch, GapSurroundings, Read, Write, repeats
 from reviser.decoding.guidance import PLAUSIBLE, Guided, guided_scores
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
@@ -48,7 +48,7 @@ def begun(engine: Engine) -> tuple[Canvas, list[int]]:
 def best(engine: Engine, number: int, tries: int = 4, *, guides: bool = True) -> BestRollout:
     canvas, history = begun(engine)
     reading = left_to_right(engine.policy)
-    guided = Guided(engine.policy, reading, Surroundings.of(canvas, reading.readable))
+    guided = Guided(engine.policy, reading, GapSurroundings.of(canvas, reading.readable))
 
     def begin(canvas: Canvas, sampler: Sampler) -> Rollout:
         policy = guided if guides else engine.policy
@@ -74,7 +74,7 @@ def told(engine: Engine, script: str, tries: int = 1) -> tuple[Filling, list[Wri
     """What a search makes of a run that writes a script again and again; what it asked for."""
     canvas, _ = begun(engine)
     reading = left_to_right(engine.policy)
-    search = FillingSearch(canvas, Surroundings.of(canvas, reading.readable), tries, 200).run()
+    search = FillingSearch(canvas, GapSurroundings.of(canvas, reading.readable), tries, 200).run()
     ids = [*engine.tokenizer.encode(script)] * 50
     asked, answer = [next(search)], Answer()
     while True:
@@ -176,7 +176,7 @@ def test_guidance_prefers_what_the_rest_makes_likelier() -> None:
 def test_guidance_notes_how_likely_the_first_token_behind_is(engine: Engine) -> None:
     canvas, _ = begun(engine)
     reading = left_to_right(engine.policy)
-    guided = Guided(engine.policy, reading, Surroundings.of(canvas, reading.readable))
+    guided = Guided(engine.policy, reading, GapSurroundings.of(canvas, reading.readable))
     guided.scores(begun(engine)[1], canvas)
     ((ids, chance),) = guided.noted.items()
     token = engine.tokenizer.encode(AFTER)[0]

@@ -26,7 +26,7 @@ from reviser.model.scoring import Scores
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.session.session import PASSAGE, Session
 from tests.toys import ToyTokenizer, toy_model
-from tui.settings import Settings
+from tui.settings import TuiSettings
 
 TOKENIZER = ToyTokenizer()
 REVISING = Vocabulary(TOKENIZER.size, kinds=PAPER_KINDS | {"delete"}, name="toy")
@@ -257,7 +257,7 @@ def test_where_nothing_is_possible_it_says_so() -> None:
 
 
 def test_every_door_is_as_sure(tmp_path: Path) -> None:
-    assert ReviseSettings().sureness == Settings().sureness == MARGIN
+    assert ReviseSettings().sureness == TuiSettings().sureness == MARGIN
     manifest = Path(__file__).parents[3] / "editors" / "vscode" / "package.json"
     (field,) = re.findall(r'"reviser.revise.sureness": (\{[^}]*\})', manifest.read_text("utf-8"))
     known = json.loads(field)
@@ -268,4 +268,4 @@ def test_every_door_is_as_sure(tmp_path: Path) -> None:
         assert bool(problems) != taken
         file.write_text(f"sureness = {margin}\n")
         with nullcontext() if taken else pytest.raises(ReviserError, match="sureness"):
-            Settings.load(file)
+            TuiSettings.load(file)

@@ -14,7 +14,7 @@ from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed
 from reviser.decoding.suggesting import Opens, Suggester
-from reviser.decoding.suggestion import Piece, Suggestion, begun_word, ends_too_soon, is_worth_showing
+from reviser.decoding.suggestion import Piece, SuggestedText, begun_word, ends_too_soon, is_worth_showing
 from reviser.model.scoring import Scores
 
 TOKENIZER = Gpt2Tokenizer()
@@ -55,7 +55,7 @@ class KnownTexts:
         return scores
 
 
-def suggestions(typed: str, *, count: int = 1, opens: Opens | None = None, least: float = 0.0) -> list[Suggestion]:
+def suggestions(typed: str, *, count: int = 1, opens: Opens | None = None, least: float = 0.0) -> list[SuggestedText]:
     policy = KnownTexts()
     begun = begun_word(typed)
     canvas, history = seed(policy.vocabulary, TOKENIZER.encode(typed.removesuffix(begun) if begun else typed))
@@ -63,7 +63,7 @@ def suggestions(typed: str, *, count: int = 1, opens: Opens | None = None, least
     return list(found)
 
 
-def told(suggestion: Suggestion) -> list[tuple[str, float]]:
+def told(suggestion: SuggestedText) -> list[tuple[str, float]]:
     return [(piece.text, round(piece.chance, 3)) for piece in suggestion.pieces]
 
 
@@ -185,6 +185,6 @@ def test_a_sentence_that_goes_on_is_not_ended(text: str, behind: str, too_soon: 
 
 
 def test_what_is_sure_ends_at_the_last_sure_word() -> None:
-    whole = Suggestion((Piece("a", 0.9), Piece(" b", 0.5), Piece(".", 0.5), Piece(" c", 0.1)))
+    whole = SuggestedText((Piece("a", 0.9), Piece(" b", 0.5), Piece(".", 0.5), Piece(" c", 0.1)))
     assert whole.sure(0.5).text == "a b."
     assert whole.sure(0.0) == whole

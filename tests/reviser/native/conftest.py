@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from reviser.model import KVCache, ModelConfig, Reviser, preset
-from reviser.model.cache import Span
+from reviser.model.cache import PassSpan
 from reviser.model.decoder import Attention
 from reviser.model.layout import GROUP, Bits, bits_of, parts_of
 from reviser.model.quantised import dequantise_model, quantise_model
@@ -105,21 +105,21 @@ def random_ids(config: ModelConfig, count: int, seed: int = 1) -> list[int]:
 class RoundingCache(KVCache):
     """Keeps keys and values in the precision that the native cache has."""
 
-    def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
+    def write(self, layer: int, key: Tensor, value: Tensor, span: PassSpan) -> tuple[Tensor, Tensor]:
         return super().write(layer, key.bfloat16().float(), value.bfloat16().float(), span)
 
 
 class ByteCache(KVCache):
     """Keeps keys and values as the neon level's rounded attention does (see attention_neon.h)."""
 
-    def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
+    def write(self, layer: int, key: Tensor, value: Tensor, span: PassSpan) -> tuple[Tensor, Tensor]:
         return super().write(layer, round_halves(key), value.half().float(), span)
 
 
 class WordCache(KVCache):
     """Keeps keys and values as the rounded attention of x86 does (see attention_x86.h)."""
 
-    def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
+    def write(self, layer: int, key: Tensor, value: Tensor, span: PassSpan) -> tuple[Tensor, Tensor]:
         return super().write(layer, round_head(key), round_head(value), span)
 
 
@@ -215,13 +215,13 @@ def _imitate(module: nn.Linear, parts: Mapping[str, Tensor], level: str, halved:
         module.register_forward_pre_hook(lambda module, x: (round_input(x[0], bits),))
 
 
-def _attend_in_halves(q: Tensor, k: Tensor, v: Tensor, span: Span) -> Tensor:
+def _attend_in_halves(q: Tensor, k: Tensor, v: Tensor, span: PassSpan) -> Tensor:
     """Attention of a fresh text with queries of eight bits and weights of half precision."""
     weights = _weights(round_halves(q), k)
     return weights.half().float() @ _for_queries(v, q) / weights.sum(-1, keepdim=True)
 
 
-def _attend_in_words(q: Tensor, k: Tensor, v: Tensor, span: Span) -> Tensor:
+def _attend_in_words(q: Tensor, k: Tensor, v: Tensor, span: PassSpan) -> Tensor:
     """Attention of a fresh text with queries of twelve bits. Weights of fourteen are as good as exact."""
     weights = _weights(round_head(q), k)
     return weights @ _for_queries(v, q) / weights.sum(-1, keepdim=True)

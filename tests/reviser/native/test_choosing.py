@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from reviser.native import choosing
-from reviser.native.choosing import RANKED, Chooser, Drawn, NumpyChooser, Rule, make_chooser
+from reviser.native.choosing import RANKED, Chooser, DrawingRule, Drawn, NumpyChooser, make_chooser
 
 # Few different values, so that many are equal.
 values = st.sampled_from([-np.inf, -2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0])
@@ -25,7 +25,7 @@ VOCABULARY = 49186
 MOVES = range(49156, 49176)
 
 
-def both_ways(rule: Rule) -> tuple[Chooser, Chooser]:
+def both_ways(rule: DrawingRule) -> tuple[Chooser, Chooser]:
     return make_chooser(rule), NumpyChooser(rule)
 
 
@@ -40,7 +40,7 @@ def test_it_is_a_stable_sort(case: tuple[np.ndarray, np.ndarray, int]) -> None:
     ordered = sorted(
         (id for id in range(len(scores)) if allowed[id] and scores[id] > -np.inf), key=lambda id: (-scores[id], id)
     )
-    for chooser in both_ways(Rule(count, 0.7)):
+    for chooser in both_ways(DrawingRule(count, 0.7)):
         ids, probabilities = ranked(chooser.choose(scores, allowed, False, 0.0))
         assert ids == ordered[:count]
         powers = np.exp(scores[ids].astype(np.float64) / 0.7)
@@ -57,7 +57,7 @@ def test_a_vocabulary_full(count: int | None, allowed_share: float, rounding: in
         scores = scores.round(rounding)
     allowed = random.random(VOCABULARY) < allowed_share
     scores[random.integers(0, VOCABULARY, 500)] = -np.inf
-    native, plain = (ranked(chooser.choose(scores, allowed, False, 0.5)) for chooser in both_ways(Rule(count)))
+    native, plain = (ranked(chooser.choose(scores, allowed, False, 0.5)) for chooser in both_ways(DrawingRule(count)))
     assert native[0] == plain[0]
     assert np.allclose(native[1], plain[1], rtol=1e-12, atol=0)
 
@@ -66,7 +66,7 @@ def test_high_scores_that_are_not_allowed_hide_no_others() -> None:
     scores = np.linspace(0, 1, VOCABULARY, dtype=np.float32)
     # The highest of every block is not allowed.
     allowed = np.arange(VOCABULARY) % 64 < 9
-    for chooser in both_ways(Rule(50)):
+    for chooser in both_ways(DrawingRule(50)):
         ids, _ = ranked(chooser.choose(scores, allowed, False, 0.0))
         assert ids == np.flatnonzero(allowed)[::-1][:50].tolist()
 
@@ -75,7 +75,7 @@ def test_high_scores_that_are_not_allowed_hide_no_others() -> None:
     arrays(np.float32, 60, elements=st.floats(-4, 4, width=32)),
     arrays(np.bool_, 60),
     st.builds(
-        Rule,
+        DrawingRule,
         count=st.none() | st.integers(1, 70),
         temperature=st.floats(0.2, 3),
         top_p=st.just(1.0) | st.floats(0.05, 0.999),
@@ -87,7 +87,9 @@ def test_high_scores_that_are_not_allowed_hide_no_others() -> None:
     st.booleans(),
     st.integers(0, 999),
 )
-def test_both_ways_draw_the_same(scores: np.ndarray, allowed: np.ndarray, rule: Rule, moving: bool, place: int) -> None:
+def test_both_ways_draw_the_same(
+    scores: np.ndarray, allowed: np.ndarray, rule: DrawingRule, moving: bool, place: int
+) -> None:
     drawn = (place + 0.37) / 1000
     native, plain = (chooser.choose(scores, allowed, moving, drawn) for chooser in both_ways(rule))
     if plain is None or native is None:
@@ -103,7 +105,7 @@ def test_both_ways_draw_the_same(scores: np.ndarray, allowed: np.ndarray, rule: 
 
 def test_both_ways_draw_the_same_again_and_again() -> None:
     random = np.random.default_rng(1)
-    native, plain = both_ways(Rule(50, 0.9, moves=MOVES, power=0.9 / 0.35, odds=30.0))
+    native, plain = both_ways(DrawingRule(50, 0.9, moves=MOVES, power=0.9 / 0.35, odds=30.0))
     scores = np.empty(VOCABULARY, dtype=np.float32)
     masks = [random.random(VOCABULARY) < share for share in (0.5, 0.9)]
     for number in range(60):
@@ -120,7 +122,7 @@ def test_both_ways_draw_the_same_again_and_again() -> None:
 
 def test_more_masks_than_are_kept() -> None:
     scores = np.zeros(100, dtype=np.float32)
-    for chooser in both_ways(Rule(1)):
+    for chooser in both_ways(DrawingRule(1)):
         for id in range(100):
             found = chooser.choose(scores, np.arange(100) == id, False, 0.0)
             assert found is not None
@@ -130,7 +132,7 @@ def test_more_masks_than_are_kept() -> None:
 @pytest.mark.parametrize("kind", [np.float64, np.float16])
 def test_scores_of_other_kinds_and_layouts(kind: type) -> None:
     wide = np.arange(40).astype(kind)
-    for chooser in both_ways(Rule(3)):
+    for chooser in both_ways(DrawingRule(3)):
         for scores in (wide, wide[::2], wide[::-1]):
             found = chooser.choose(scores, np.ones(len(scores), dtype=bool), False, 0.0)
             assert ranked(found)[0] == np.argsort(-scores)[:3].tolist()
@@ -145,30 +147,30 @@ def test_what_has_no_chance() -> None:
     scores = np.zeros(VOCABULARY, dtype=np.float32)
     scores[77] = np.nan
     everything, nothing = np.ones(VOCABULARY, dtype=bool), np.zeros(VOCABULARY, dtype=bool)
-    for chooser in both_ways(Rule(None)):
+    for chooser in both_ways(DrawingRule(None)):
         assert chooser.choose(scores, nothing, False, 0.5) is None
         assert 77 not in ranked(chooser.choose(scores, everything, False, 0.5))[0]
     scores[5] = np.inf
-    for chooser in both_ways(Rule(3)):
+    for chooser in both_ways(DrawingRule(3)):
         assert chooser.choose(scores, everything, False, 0.5) is None
 
 
 def test_marks_must_match() -> None:
-    for chooser in both_ways(Rule(1)):
+    for chooser in both_ways(DrawingRule(1)):
         with pytest.raises(ValueError, match="Each score"):
             chooser.choose(np.zeros(3, dtype=np.float32), np.ones(4, dtype=bool), False, 0.0)
 
 
 def test_without_the_library_it_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reviser.native.library.library", lambda: None)
-    assert isinstance(choosing.make_chooser(Rule(1)), NumpyChooser)
+    assert isinstance(choosing.make_chooser(DrawingRule(1)), NumpyChooser)
 
 
 def test_the_coldest_moves_are_the_likeliest() -> None:
     """High powers of probabilities are 0 in numbers of any size; after a move, staying is a choice among the moves."""
     scores = np.full(60, -20.0, np.float32)
     scores[[3, 40, 41]] = [0.0, 0.5, 0.6]
-    for chooser in both_ways(Rule(50, 0.9, moves=range(40, 60), power=5000.0)):
+    for chooser in both_ways(DrawingRule(50, 0.9, moves=range(40, 60), power=5000.0)):
         for drawn in (0.0, 0.5, 0.999):
             for at, wanted in ((0.0, 41), (2.0, 3)):
                 scores[3] = at

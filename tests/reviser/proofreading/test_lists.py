@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.project.ignoring import IGNORE_FILE, Place, ignore, read_ignored
+from reviser.proofreading.project.ignoring import IGNORE_FILE, IgnoredPlace, ignore, read_ignored
 from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_folder
 
 
@@ -50,8 +50,8 @@ def test_writers_at_once_leave_a_whole_list(tmp_path: Path) -> None:
 def test_a_finding_is_ignored_in_its_place_alone(tmp_path: Path) -> None:
     path = tmp_path / IGNORE_FILE
     text = "He said teh\nword twice. Then teh end."
-    first = Place.of("a b.md", text, text.index("teh"), "teh", "the")
-    second = Place.of("a b.md", text, text.rindex("teh"), "teh", "the")
+    first = IgnoredPlace.of("a b.md", text, text.index("teh"), "teh", "the")
+    second = IgnoredPlace.of("a b.md", text, text.rindex("teh"), "teh", "the")
     assert first != second
     ignore(path, first)
     ignore(path, first)
@@ -59,7 +59,7 @@ def test_a_finding_is_ignored_in_its_place_alone(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 2
     # Where the text stands does not matter.
     moved = "A line.\n\n" + text
-    assert Place.of("a b.md", moved, moved.index("teh"), "teh", "the") == first
+    assert IgnoredPlace.of("a b.md", moved, moved.index("teh"), "teh", "the") == first
 
 
 def test_the_folder_of_a_project(tmp_path: Path) -> None:

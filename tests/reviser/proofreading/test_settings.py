@@ -8,7 +8,7 @@ import pytest
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM
-from reviser.proofreading.project.settings import Settings, settings_for
+from reviser.proofreading.project.settings import ProjectSettings, settings_for
 from reviser.proofreading.request import Request
 from reviser.proofreading.suggestion import Kind
 
@@ -23,7 +23,7 @@ def test_the_nearest_ones_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / ".reviser" / "config.toml").write_text("confidence = 0.7\n")
     assert settings_for([inner]).confidence == 0.7
     (inner / "pyproject.toml").write_text("[tool.reviser]\n")
-    assert settings_for([inner]) == Settings(folder=inner)
+    assert settings_for([inner]) == ProjectSettings(folder=inner)
     # Of paths in several folders, the folder that they are all in.
     assert settings_for([inner, tmp_path / "docs" / "b.md"]).confidence == 0.7
     monkeypatch.chdir(tmp_path / "docs")
@@ -103,7 +103,7 @@ def test_a_table_must_be_one(tmp_path: Path) -> None:
 )
 def test_patterns(pattern: str, excluded: list[str], kept: list[str]) -> None:
     folder = Path("/project")
-    settings = Settings(folder=folder, exclude=(pattern,))
+    settings = ProjectSettings(folder=folder, exclude=(pattern,))
     assert all(settings.excludes(folder / name) for name in excluded)
     assert not any(settings.excludes(folder / name) for name in kept)
     assert not any(settings.excludes(Path("/elsewhere") / name) for name in excluded)

@@ -21,7 +21,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy, Rollout, seed
 from reviser.decoding.sampler import Sampler
-from reviser.remote.client import Client
+from reviser.remote.client import CompletionsClient
 from reviser.session.engine import load_engine
 from tests.conftest import ROOT
 from tests.reviser.remote.servers import Wire
@@ -208,7 +208,7 @@ def test_over_http_greedy_runs_are_ours(server: Served, gaps: list[Gap], ours: l
 
 def test_over_http_samples_are_valid(server: Served, checkpoint: Checkpoint) -> None:
     prompts = sampled_prompts(checkpoint, server.runner)
-    client = Client(server.url, timeout=3600)
+    client = CompletionsClient(server.url, timeout=3600)
     body = {
         "model": "reviser",
         "max_tokens": SAMPLED_ACTIONS,
@@ -238,7 +238,7 @@ def test_over_http_what_was_read_is_kept(served: str) -> None:
 
 
 def test_over_http_what_is_no_history_does_not_end_the_server(served: str, checkpoint: Checkpoint) -> None:
-    client = Client(served)
+    client = CompletionsClient(served)
     body = {"model": "reviser", "prompt": [1, 2, 3], "max_tokens": 4, "return_token_ids": True}
     body["temperature"] = 0
     ids = client.post("/v1/completions", body)["choices"][0]["token_ids"]

@@ -25,8 +25,8 @@ from reviser.core.errors import ReviserError
 from reviser.decoding.rollout import seed
 from reviser.decoding.sampler import Sampler
 from reviser.model.layout import Quantisation
-from reviser.remote.batching import Batcher, OneByOne, Rows, Wanted
-from reviser.remote.client import Address, Client
+from reviser.remote.batching import Batcher, HistoryRows, OneByOne, Wanted
+from reviser.remote.client import Address, CompletionsClient
 from reviser.remote.server import Server, Service
 from reviser.session.engine import Engine, load_engine
 from tests.conftest import ROOT
@@ -111,7 +111,7 @@ def test_documents_served_together_do_not_change_each_other(model: Path, shared:
 
 def test_rows_read_nothing_twice(model: Path) -> None:
     engine = load_engine(model)
-    rows = Rows(engine.policy.decoder, 4)  # type: ignore[attr-defined]
+    rows = HistoryRows(engine.policy.decoder, 4)  # type: ignore[attr-defined]
     vocabulary = engine.policy.vocabulary
     asked = []
     for number in range(3):
@@ -227,7 +227,7 @@ def test_wrong_requests_get_a_sentence(alone: str, body: Any, status: int, sente
 
 def test_other_paths(alone: str) -> None:
     assert post(alone, "/v1/chat/completions", {})[0] == 404
-    client = Client(alone)
+    client = CompletionsClient(alone)
     assert client.get("/health") == {}
     with pytest.raises(ReviserError, match=r"refused \(404\): there is no /v2"):
         client.get("/v2")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from reviser.core.errors import ReviserError
-from reviser.remote.client import Client
+from reviser.remote.client import CompletionsClient
 from tests.conftest import ROOT
 
 Runner = Literal["first", "second"]
@@ -100,7 +100,7 @@ def vllm_server(model: Path, runner: Runner, folder: Path, *more: str) -> Iterat
         while True:
             assert process.poll() is None
             try:
-                Client(url).get("/v1/models")
+                CompletionsClient(url).get("/v1/models")
                 break
             except ReviserError:
                 time.sleep(1)

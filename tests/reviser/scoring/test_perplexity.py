@@ -14,17 +14,23 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.model import Reviser
 from reviser.scoring import evaluators
-from reviser.scoring.evaluators import AutoregressiveEvaluator, DenoisingEvaluator, Tokens, load_evaluator, read_text
-from reviser.scoring.perplexity import Loss, Text, perplexity, summarise
+from reviser.scoring.evaluators import (
+    AutoregressiveEvaluator,
+    DenoisingEvaluator,
+    EvaluatedText,
+    load_evaluator,
+    read_text,
+)
+from reviser.scoring.perplexity import Loss, PromptedText, perplexity, summarise
 from tests.benchmarks import tiny_models
 from tests.benchmarks.exact import MASK, ExactTable
 from tests.reviser.checkpoints.parts import toy_checkpoint
 
 TEXTS = [
-    Text("the thing in", " all the tins"),
-    Text("a", " b"),
-    Text("the all in the", ""),
-    Text("in the hall,", " a tall thing — and all 漢 of it"),
+    PromptedText("the thing in", " all the tins"),
+    PromptedText("a", " b"),
+    PromptedText("the all in the", ""),
+    PromptedText("in the hall,", " a tall thing — and all 漢 of it"),
 ]
 
 
@@ -52,16 +58,18 @@ def test_nothing_written_has_no_perplexity() -> None:
 
 
 def test_a_token_across_the_boundary_belongs_to_the_continuation(gpt2: Gpt2Tokenizer) -> None:
-    tokens = read_text(gpt2, Text("an elep", "hant walks"))
+    tokens = read_text(gpt2, PromptedText("an elep", "hant walks"))
     assert tokens.given == 1
-    assert read_text(gpt2, Text("an elephant", " walks")) == Tokens(gpt2.encode("an elephant walks"), 3 - 1)
+    assert read_text(gpt2, PromptedText("an elephant", " walks")) == EvaluatedText(
+        gpt2.encode("an elephant walks"), 3 - 1
+    )
 
 
 def test_only_the_prompt_is_cut_to_fit() -> None:
-    assert Tokens([1, 2, 3, 4], 3).fitted(3) == Tokens([2, 3, 4], 2)
-    assert Tokens([1, 2, 3, 4], 3).fitted(None).ids == [1, 2, 3, 4]
+    assert EvaluatedText([1, 2, 3, 4], 3).fitted(3) == EvaluatedText([2, 3, 4], 2)
+    assert EvaluatedText([1, 2, 3, 4], 3).fitted(None).ids == [1, 2, 3, 4]
     with pytest.raises(ReviserError, match="does not fit"):
-        Tokens([1, 2, 3, 4], 1).fitted(3)
+        EvaluatedText([1, 2, 3, 4], 1).fitted(3)
 
 
 @pytest.mark.parametrize("family", [tiny_models.gpt2, tiny_models.pythia, tiny_models.opt])
@@ -95,7 +103,7 @@ def imported_base(seed: int = 0) -> Checkpoint:
 def test_an_imported_model_scores_by_its_own_ids_alone(tmp_path: Path) -> None:
     base = imported_base()
     save_checkpoint(tmp_path / "base", base)
-    (loss,) = load_evaluator(str(tmp_path / "base"), torch.device("cpu")).losses([Text("the", " all")])
+    (loss,) = load_evaluator(str(tmp_path / "base"), torch.device("cpu")).losses([PromptedText("the", " all")])
     ids = base.tokenizer.encode("the all")
     given = len(base.tokenizer.encode("the"))
     with torch.no_grad():
@@ -110,7 +118,7 @@ def test_a_model_trained_here_starts_at_its_marker() -> None:
 
     vocabulary = replace(made.vocabulary, kinds=frozenset({"insert", "stop"}))
     trained = replace(made, vocabulary=vocabulary)
-    (loss,) = AutoregressiveEvaluator.of_checkpoint("trained", trained).losses([Text("", "all")])
+    (loss,) = AutoregressiveEvaluator.of_checkpoint("trained", trained).losses([PromptedText("", "all")])
     ids = [vocabulary.start_id, *made.tokenizer.encode("all")]
     with torch.no_grad():
         scores = made.model(torch.tensor([ids]))[0].log_softmax(-1)
@@ -136,9 +144,9 @@ class TableDenoiser:
         return self.exact.conditionals(ids)[where].log().gather(1, tokens[:, None]).squeeze(1)
 
 
-def read_letters(text: Text) -> Tokens:
+def read_letters(text: PromptedText) -> EvaluatedText:
     ids = [ord(letter) - ord("a") for letter in text.prompt + text.continuation]
-    return Tokens(ids, len(text.prompt))
+    return EvaluatedText(ids, len(text.prompt))
 
 
 def test_the_bound_of_an_exact_denoiser_is_the_exact_likelihood() -> None:
@@ -146,25 +154,31 @@ def test_the_bound_of_an_exact_denoiser_is_the_exact_likelihood() -> None:
     evaluator = DenoisingEvaluator("table", read_letters, denoiser, draws=3000)
     table = denoiser.exact.table
     for letters in itertools.islice(itertools.product("abc", repeat=3), 0, None, 5):
-        whole = Text("", "".join(letters))
+        whole = PromptedText("", "".join(letters))
         ids = tuple(read_letters(whole).ids)
         (loss,) = evaluator.losses([whole])
         # The sizes of masks are spread evenly over the draws; what varies is the choice of places.
         assert loss.total == pytest.approx(-math.log(table[ids]), abs=0.1)
-        (given,) = evaluator.losses([Text(whole.continuation[0], whole.continuation[1:])])
+        (given,) = evaluator.losses([PromptedText(whole.continuation[0], whole.continuation[1:])])
         conditional = table[ids] / table[ids[0]].sum()
         assert given.total == pytest.approx(-math.log(conditional), abs=0.1)
 
 
 def test_a_text_always_gets_the_same_bound() -> None:
     evaluator = DenoisingEvaluator("table", read_letters, TableDenoiser(), draws=4)
-    texts = [Text("a", "bc"), Text("", "cab")]
+    texts = [PromptedText("a", "bc"), PromptedText("", "cab")]
     assert evaluator.losses(texts) == evaluator.losses(texts[::-1])[::-1]
 
 
 def test_texts_that_are_read_together_do_not_change_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator = DenoisingEvaluator("table", read_letters, TableDenoiser(), draws=6)
-    texts = [Text("a", "bc"), Text("", "cab"), Text("abc", ""), Text("ab", "b"), Text("b", "aa")]
+    texts = [
+        PromptedText("a", "bc"),
+        PromptedText("", "cab"),
+        PromptedText("abc", ""),
+        PromptedText("ab", "b"),
+        PromptedText("b", "aa"),
+    ]
     alone = [evaluator.losses([text])[0] for text in texts]
     assert alone[2].nats == ()
     for places in (2, 20, 100):
@@ -175,14 +189,14 @@ def test_texts_that_are_read_together_do_not_change_each_other(monkeypatch: pyte
 
 
 def test_what_does_not_fit_into_a_denoisers_context_is_left_out() -> None:
-    whole = Tokens([0, 1, 2, 0, 1, 2, 0], 3)
+    whole = EvaluatedText([0, 1, 2, 0, 1, 2, 0], 3)
     assert whole.cut(None) == whole.cut(9) == whole
-    assert whole.cut(5) == Tokens([2, 0, 1, 2, 0], 1)
-    assert whole.cut(4) == Tokens([2, 0, 1, 2], 1)
-    assert Tokens([0, 1, 2], 0).cut(2) == Tokens([0, 1], 0)
+    assert whole.cut(5) == EvaluatedText([2, 0, 1, 2, 0], 1)
+    assert whole.cut(4) == EvaluatedText([2, 0, 1, 2], 1)
+    assert EvaluatedText([0, 1, 2], 0).cut(2) == EvaluatedText([0, 1], 0)
     table = TableDenoiser()
     short = DenoisingEvaluator("table", read_letters, table, draws=6, context=3)
-    (loss,) = short.losses([Text("ab", "cacab")])
+    (loss,) = short.losses([PromptedText("ab", "cacab")])
     assert len(loss.nats) == loss.size == 2
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.core.errors import ReviserError
-from reviser.session.documents import Document, check_writable
+from reviser.session.documents import DocumentFile, check_writable
 
 CONTENTS = {
     "utf-8": "Grüße\nzwei\n".encode(),
@@ -29,7 +29,7 @@ CONTENTS = {
 def test_what_is_read_is_what_is_written(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(content)
-    document = Document.read(path)
+    document = DocumentFile.read(path)
     assert not document.text.startswith("\ufeff")
     document.write(document.text)
     assert path.read_bytes() == content
@@ -39,14 +39,14 @@ def test_what_is_read_is_what_is_written(content: bytes, tmp_path: Path) -> None
 def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("documents") / "file.txt"
     path.write_bytes(text.encode())
-    document = Document.read(path)
+    document = DocumentFile.read(path)
     assert document.encode(document.text) == path.read_bytes()
 
 
 def test_added_lines_end_as_the_others_do(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes("one\r\ntwo".encode("utf-16"))
-    document = Document.read(path)
+    document = DocumentFile.read(path)
     assert document.text == "one\ntwo"
     document.write(document.text + "\nthree")
     assert path.read_bytes() == "one\r\ntwo\r\nthree".encode("utf-16")
@@ -60,13 +60,13 @@ def test_what_is_not_text_is_refused(content: bytes, complaint: str, tmp_path: P
     path = tmp_path / "file.bin"
     path.write_bytes(content)
     with pytest.raises(ReviserError, match=complaint):
-        Document.read(path)
+        DocumentFile.read(path)
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes("naïve\n".encode("cp1252"))
-    document = Document.read(path)
+    document = DocumentFile.read(path)
     for text, complaint in (("na\0ve\n", "NUL"), ("наив\n", "has no “н”"), ("naÃ¯ve\n", "read as")):
         for write in (document.write, document.update):
             with pytest.raises(ReviserError, match=complaint):
@@ -79,12 +79,12 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
 def test_an_encoding_that_is_named_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes("Привет\r\n".encode("cp1251"))
-    document = Document.read(path, "windows-1251")
+    document = DocumentFile.read(path, "windows-1251")
     document.update(document.text + "мир\n")
     assert path.read_bytes() == "Привет\r\nмир\r\n".encode("cp1251")
-    new = Document.new(tmp_path / "new.txt", "utf-16")
+    new = DocumentFile.new(tmp_path / "new.txt", "utf-16")
     new.write("日本\n")
-    assert Document.read(new.path, "utf-16").text == "日本\n"
+    assert DocumentFile.read(new.path, "utf-16").text == "日本\n"
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o444)
     with pytest.raises(ReviserError, match="read-only"):
-        Document.read(path).write("new")
+        DocumentFile.read(path).write("new")
     assert path.read_bytes() == b"old"
     with pytest.raises(ReviserError, match="in place"):
         check_writable(Path("-"))

@@ -12,7 +12,7 @@ import pytest
 from reviser.core.errors import ReviserError
 from tests.training.histories import PAPER_VOCABULARY, small_corpus
 from training.batches.loader import Loader
-from training.batches.packing import Rows
+from training.batches.packing import PackedRows
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 
@@ -29,18 +29,18 @@ def _small_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.batches.loader.CHAPTER_IDS", 2**15)
 
 
-def taken(loader: Loader, count: int, first: int = 0) -> list[Rows]:
+def taken(loader: Loader, count: int, first: int = 0) -> list[PackedRows]:
     return list(islice(loader.batches(first), count))
 
 
-def same(one: list[Rows], other: list[Rows]) -> bool:
+def same(one: list[PackedRows], other: list[PackedRows]) -> bool:
     names = ("ids", "mask", "samples", "positions")
     return len(one) == len(other) and all(
         np.array_equal(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=True) for name in names
     )
 
 
-def histories_in(rows: Rows) -> list[tuple[int, ...]]:
+def histories_in(rows: PackedRows) -> list[tuple[int, ...]]:
     """The samples of some rows, taken apart again."""
     found = []
     for ids, numbers in zip(rows.ids, rows.samples, strict=True):
@@ -60,8 +60,8 @@ def test_resuming(samples: Samples) -> None:
 
 
 def test_rows_do_not_depend_on_the_batch_size(samples: Samples) -> None:
-    sixes = Rows.joined(taken(Loader(samples, 6), 10))
-    tens = Rows.joined(taken(Loader(samples, 10), 6))
+    sixes = PackedRows.joined(taken(Loader(samples, 6), 10))
+    tens = PackedRows.joined(taken(Loader(samples, 10), 6))
     assert same([sixes], [tens])
 
 

@@ -32,13 +32,13 @@ from tests.toys import ToyTokenizer
 from tests.training.edits.test_edit_samples import MIXTURE, VOCABULARIES, corpus_of, edits
 from tests.training.histories import BASE, PAPER_VOCABULARY, small_corpus, some_classes
 from training.batches.loader import Loader
-from training.batches.packing import Rows, packed
+from training.batches.packing import PackedRows, packed
 from training.dagger.oracle import Episodes, Oracle
-from training.dagger.run import Data, Plan, Rounds
+from training.dagger.run import DaggerPlan, Data, Rounds
 from training.dagger.run import run as run_dagger
 from training.dagger.visits import Visited, acting_copy
 from training.data.corpus import Corpus
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.data.shards import run as run_make_data
 from training.edits.edit_samples import Parts, Revisions
 from training.samples.generator import Histories
@@ -48,7 +48,7 @@ from training.trainer.metrics import MetricsLog, PlainView, read_metrics
 from training.trainer.parallel import World
 from training.trainer.run import Reporter, evaluation_rows, loader_of
 from training.trainer.settings import preset_settings
-from training.trainer.trainer import Measured, Objective, Trainer, inputs_of
+from training.trainer.trainer import Objective, StepMeasures, Trainer, inputs_of
 
 dagger = partial(run_with, run_dagger)
 make_data = partial(run_with, run_make_data)
@@ -68,7 +68,7 @@ def relabelled(histories: Histories) -> Histories:
 # Targets -----------------------------------------------------------------------------------------
 
 
-def loss_and_gradients(rows: Rows) -> list[torch.Tensor]:
+def loss_and_gradients(rows: PackedRows) -> list[torch.Tensor]:
     torch.manual_seed(0)
     model = Reviser(preset("tiny", vocab_size=PAPER_VOCABULARY.size + 1, dropout=0.0, context=256))
     loss = Objective(model, compiled=False)(*inputs_of(rows, torch.device("cpu")))
@@ -101,7 +101,7 @@ def test_targets_stay_with_their_ids() -> None:
     padding = PAPER_VOCABULARY.start_id
     rows = packed(histories, 24, 320, padding)
     # Rows are cut and put together as batches are.
-    again = Rows.joined([rows[:5], rows[5:]])
+    again = PackedRows.joined([rows[:5], rows[5:]])
     assert again.targets is not None
     seen = set()
     for row, samples in zip(range(len(again)), again.samples, strict=True):
@@ -117,7 +117,7 @@ def test_targets_stay_with_their_ids() -> None:
 def test_rows_with_and_without_targets_join() -> None:
     plain = packed(ordinary(), 12, 320, 0)
     told = packed(relabelled(ordinary()), 12, 320, 0)
-    joined = Rows.joined([plain, told])
+    joined = PackedRows.joined([plain, told])
     assert joined.targets is not None
     assert (joined.targets[:12] == plain.ids).all()
     assert (joined[12:].wanted == told.targets).all()
@@ -149,7 +149,7 @@ def test_evaluation_has_whole_batches_and_empty_rows_cost_nothing() -> None:
 # Oracle ------------------------------------------------------------------------------------------
 
 
-def some_action(canvas: Canvas, random: Random) -> int:
+def some_action(canvas: Canvas, random: KeyedRandom) -> int:
     """Any valid action but Stop, each kind as likely as the others."""
     valid = canvas.valid_actions()
     operators = [id for id in valid.operators if id != canvas.vocabulary.stop_id]
@@ -179,7 +179,7 @@ def test_the_script_leads_to_the_target_from_wherever_one_is(
 ) -> None:
     left, before, after, right = parts
     canvas = Canvas(vocabulary, [*left, *before, *right], prefix=len(left), suffix=len(right))
-    oracle, random = Oracle(canvas, after), Random(seed)
+    oracle, random = Oracle(canvas, after), KeyedRandom(seed)
     for _ in range(12):
         if canvas.stopped:
             break
@@ -267,7 +267,7 @@ def test_episodes_are_labelled_as_an_oracle_would(
         reject()  # no edit fits
     episodes = Episodes(revisions, vocabulary, 2, 0, 6, oracle_share=share, max_actions=most)
     canvases = [canvas_of(vocabulary, episodes.given(number)) for number in range(6)]
-    random = Random(seed)
+    random = KeyedRandom(seed)
 
     def choose(canvas: Canvas) -> int:
         if random.chance(0.05):
@@ -418,7 +418,7 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(
 
     steps = Trainer.steps
 
-    def some(self: Trainer) -> Iterator[Measured]:
+    def some(self: Trainer) -> Iterator[StepMeasures]:
         for measured in steps(self):
             yield measured
             if self.progress.step == 2:
@@ -553,7 +553,7 @@ def toy_edits(count: int, seed: int) -> Corpus:
     return corpus_of(rows)
 
 
-def trained(start: Reviser, plan: Plan, rate: float, out: Path) -> tuple[Reviser, float]:
+def trained(start: Reviser, plan: DaggerPlan, rate: float, out: Path) -> tuple[Reviser, float]:
     """A model after all rounds, and its loss in the states that it comes by itself."""
     model = copy.deepcopy(start)
     settings = preset_settings(
@@ -591,9 +591,9 @@ def test_dagger_lowers_the_loss_where_the_model_comes_by_itself(tmp_path: Path) 
     """Both go on from the same supervised model for the same number of updates, at the same rates."""
     torch.manual_seed(0)
     fresh = Reviser(preset("tiny", vocab_size=TOY.size, dropout=0.0, context=64))
-    supervised = Plan(rounds=1, updates=50, max_actions=24, plain=True)
+    supervised = DaggerPlan(rounds=1, updates=50, max_actions=24, plain=True)
     start, _ = trained(fresh, supervised, 3e-3, tmp_path)
-    plan = Plan(rounds=2, updates=25, episodes=128, beta=0.3, max_actions=24, batch=128)
+    plan = DaggerPlan(rounds=2, updates=25, episodes=128, beta=0.3, max_actions=24, batch=128)
     _, corrected = trained(start, plan, 2e-3, tmp_path)
     _, plain = trained(start, replace(plan, plain=True), 2e-3, tmp_path)
     assert corrected < plain - 0.1

@@ -16,7 +16,7 @@ from reviser.model import Reviser, preset
 from training.data.base_reading import BaseReader
 from training.data.boundaries import SENTENCE, strength
 from training.data.corpus import Corpus, Manifest, optional_path
-from training.data.optional_pieces import Pricing, Search, candidates, chosen_pieces
+from training.data.optional_pieces import PieceSearch, Pricing, candidates, chosen_pieces
 from training.data.shards import Options, tokenise, write_array
 from training.samples.mixture import Mixture
 from training.samples.obfuscation import ELABORATED, Task, make_sample, workspace
@@ -43,7 +43,7 @@ def test_candidates_are_sentences_clauses_and_words(shards: Path) -> None:
     tokenizer = load_tokenizer("gpt2")
     corpus = Corpus.open(shards)
     shard = corpus.shards[0]
-    found = candidates(shard, corpus.classes, Search(per_hundred=1000.0))
+    found = candidates(shard, corpus.classes, PieceSearch(per_hundred=1000.0))
     texts = {
         b"".join(tokenizer.token_bytes(int(id)) for id in shard.tokens[piece:end]).decode()
         for _, piece, end, _ in found
@@ -61,7 +61,7 @@ def test_candidates_are_sentences_clauses_and_words(shards: Path) -> None:
 def test_candidates_are_drawn_by_seed_and_share(shards: Path) -> None:
     corpus = Corpus.open(shards)
     few, again, other = (
-        candidates(corpus.shards[0], corpus.classes, Search(per_hundred=15.0, seed=seed)) for seed in (1, 1, 2)
+        candidates(corpus.shards[0], corpus.classes, PieceSearch(per_hundred=15.0, seed=seed)) for seed in (1, 1, 2)
     )
     assert few.tolist() == again.tolist() != other.tolist()
     assert 3 < len(few) < 35
@@ -73,7 +73,7 @@ def test_prices_are_the_difference_of_two_readings(shards: Path) -> None:
     tokens = corpus.shards[0].tokens
     torch.manual_seed(3)
     model = Reviser(preset("tiny", vocab_size=corpus.tokenizer.size, dropout=0.0)).eval()
-    pieces = candidates(corpus.shards[0], corpus.classes, Search(per_hundred=40.0))
+    pieces = candidates(corpus.shards[0], corpus.classes, PieceSearch(per_hundred=40.0))
     reader = BaseReader(model, corpus.tokenizer.size, torch.device("cpu"))
     prices = Pricing(reader)(tokens, pieces, 2)
 
@@ -100,7 +100,7 @@ def test_the_cheapest_piece_of_an_end_is_taken() -> None:
 def test_steps_back_write_optional_pieces_after_whole_sentences(shards: Path) -> None:
     corpus = Corpus.open(shards)
     shard = corpus.shards[0]
-    pieces = candidates(shard, corpus.classes, Search(per_hundred=30.0))
+    pieces = candidates(shard, corpus.classes, PieceSearch(per_hundred=30.0))
     lengths = chosen_pieces(len(shard.tokens), pieces, np.zeros(len(pieces)), 1.0)
     spans = {(int(end - lengths[end]), int(end)) for end in np.flatnonzero(lengths)}
     text = [int(id) for id in shard.tokens]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training.data.randomness import Random, below, chance, folded, key, shuffled
+from training.data.randomness import KeyedRandom, below, chance, folded, key, shuffled
 
 WORDS = st.integers(0, 2**64 - 1)
 
@@ -20,7 +20,7 @@ def test_streams_are_equal(parts: list[int], limit: int, probability: float) -> 
     for part in parts:
         name = np.uint64(folded(name, np.uint64(part)))
     assert int(name) == key(*parts)
-    random = Random(*parts)
+    random = KeyedRandom(*parts)
     state = np.array([name], dtype=np.uint64)
     for _ in range(5):
         assert below(state, limit) == random.below(limit)
@@ -28,7 +28,7 @@ def test_streams_are_equal(parts: list[int], limit: int, probability: float) -> 
 
 
 def test_draws_are_even() -> None:
-    random = Random(1)
+    random = KeyedRandom(1)
     counts = np.bincount([random.below(8) for _ in range(16_000)], minlength=8)
     assert counts.min() > 1_800
     assert counts.max() < 2_200

@@ -22,7 +22,7 @@ from tests.commands import start
 from tests.conftest import ROOT
 from training.data import optional_pieces
 from training.data.corpus import Manifest
-from training.data.searching import Kind
+from training.data.searching import SearchKind
 from training.data.shards import Options, tokenise
 
 TEXT = "the tin in a hall, the thin a tin, is ill. a thing is in the tin. all is the a hall. " * 6
@@ -36,7 +36,7 @@ class Command:
 
     name: str
     main: Callable[[Sequence[str]], int]
-    kind: Kind
+    kind: SearchKind
     more: tuple[str, ...]
 
 

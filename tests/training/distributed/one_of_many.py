@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import training.trainer.run
 from reviser.cli.options import run_with
-from training.trainer.trainer import Measured, Trainer
+from training.trainer.trainer import StepMeasures, Trainer
 
 steps = Trainer.steps
 
 
-def some(self: Trainer) -> Iterator[Measured]:
+def some(self: Trainer) -> Iterator[StepMeasures]:
     for measured in steps(self):
         yield measured
         if str(self.progress.step) == os.environ.get("REVISER_TEST_ENDS_AT"):

@@ -22,8 +22,8 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from training.data.edit_files import Edit, diff_edits, read_edits
-from training.data.randomness import Random
+from training.data.edit_files import Revision, diff_edits, read_edits
+from training.data.randomness import KeyedRandom
 from training.edits.alignment import EditOperators, align, find_hunks
 from training.edits.edits import fewest_actions, replays, revising_actions, run, vocabularies
 from training.samples.mixture import Order
@@ -72,7 +72,7 @@ def test_replaying_gives_the_text_after(
     is_text = all(isinstance(part, int) for part in change)
     after = change if is_text else changed(before, change)  # type: ignore[arg-type]
     vocabulary, start = VOCABULARIES[extra], min(cursor, len(before))
-    actions = revising_actions(vocabulary, before, after, cursor=start, order=order, random=Random(7))
+    actions = revising_actions(vocabulary, before, after, cursor=start, order=order, random=KeyedRandom(7))
     # Every action has an id, and none leaves the text for its protected neighbours.
     canvas = Canvas(vocabulary, [4] * left + before + [4] * right, cursor=left + start, prefix=left, suffix=right)
     for action in actions:
@@ -123,7 +123,7 @@ def test_orders_visit_the_same_changes() -> None:
     after = changed(before, [(80, 1, []), (40, 0, [0, 0]), (5, 1, [2])])
     firsts = {}
     for order in Order:
-        actions = revising_actions(VOCABULARIES[()], before, after, order=order, random=Random(3))
+        actions = revising_actions(VOCABULARIES[()], before, after, order=order, random=KeyedRandom(3))
         assert replays(VOCABULARIES[()], before, after, actions)
         firsts[order] = sum(a.delta for a in actions[:5] if isinstance(a, Move))
     assert firsts[Order.FORWARD] < firsts[Order.BACKWARD] == firsts[Order.NEAREST]
@@ -213,9 +213,11 @@ new file mode 100644
 
 def test_a_log_of_diffs_gives_its_hunks() -> None:
     first, second = diff_edits(LOG)
-    assert first == Edit("The cat sat\non the mat.\nBye.", "The cat sat down\non the mat.\nGood\nbye.", "Before it.")
+    assert first == Revision(
+        "The cat sat\non the mat.\nBye.", "The cat sat down\non the mat.\nGood\nbye.", "Before it."
+    )
     assert first.parts[0] == "Before it.\n"
-    assert second == Edit("", "Before it.\nThe cat sat")
+    assert second == Revision("", "Before it.\nThe cat sat")
 
 
 def test_git_log_can_be_piped_in(tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_git_log_can_be_piped_in(tmp_path: Path) -> None:
     done = subprocess.run(command, input=log, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(b"2 edits replayed")
-    assert next(read_edits(str(out))) == Edit("Two.", "Two and a half.", "One.", "Three.")
+    assert next(read_edits(str(out))) == Revision("Two.", "Two and a half.", "One.", "Three.")
 
 
 def test_bad_files_are_refused_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,5 +266,5 @@ def test_every_edit_of_a_large_file_replays(gpt2: Gpt2Tokenizer) -> None:
         before, after = gpt2.encode(edit.before), gpt2.encode(edit.after)
         order = list(Order)[number % 4]
         vocabulary = choices[number // 4 % 4]
-        actions = revising_actions(vocabulary, before, after, order=order, random=Random(number))
+        actions = revising_actions(vocabulary, before, after, order=order, random=KeyedRandom(number))
         assert replays(vocabulary, before, after, actions)

@@ -27,10 +27,10 @@ from reviser.model import Reviser, preset
 from reviser.model.quantised import dequantise_model, quantise_model
 from tests.training.histories import BASE, PAPER_VOCABULARY, some_classes
 from training.ppo import losses
-from training.ppo.losses import Scorer, Visited, clipped_loss, k3, kind_matrix, look, type_loss
+from training.ppo.losses import FinalStateScorer, VisitedStates, clipped_loss, k3, kind_matrix, look, type_loss
 from training.ppo.minibatches import minibatches
 from training.ppo.rewards import Cost, Reward, Rewarded, Scores, parse_rewards, rank_rewards, repeated, reward
-from training.ppo.rollouts import Episode, Group, Oracle, Prompt, roll_out
+from training.ppo.rollouts import Episode, Group, PrefixOracle, RealPrompt, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
 from training.ppo.value import advantages, explained_variance
@@ -131,7 +131,7 @@ class Bystanders:
         assert judge == "likelihood:any"
         return [0.5 + 0.5 * np.sign(len(a) - len(b)) for _, a, b in cases]
 
-    def real(self, prompts: Sequence[Prompt]) -> list[tuple[str, str]]:
+    def real(self, prompts: Sequence[RealPrompt]) -> list[tuple[str, str]]:
         return [("d", "ab") for _ in prompts]
 
 
@@ -164,7 +164,7 @@ WRITTEN = [
     ],
 )
 def test_every_reward_scores_as_it_is_described(spec: str, expected: list[float]) -> None:
-    (term,) = parse_rewards([spec], Bystanders(), [Prompt([3], [0, 1])])
+    (term,) = parse_rewards([spec], Bystanders(), [RealPrompt([3], [0, 1])])
     (scores,) = term([WRITTEN])
     assert scores == pytest.approx(expected)
 
@@ -248,9 +248,9 @@ def test_a_look_in_chunks_is_what_the_whole_distribution_says(monkeypatch: pytes
     table.requires_grad_()
     left, right = (torch.randint(0, 6, (count,), generator=generator) for _ in range(2))
     actions = torch.randint(0, 4, (count,), generator=generator)
-    visited = Visited(actions, left, right, torch.full((count,), 99))
+    visited = VisitedStates(actions, left, right, torch.full((count,), 99))
     monkeypatch.setitem(losses._CHUNK, "cpu", 4)
-    found = look(Scorer(states, table), Scorer(others, other_table), visited, rules, kinds, 0.7)
+    found = look(FinalStateScorer(states, table), FinalStateScorer(others, other_table), visited, rules, kinds, 0.7)
     valid = rules.valid(left, right, visited.room)
     p, q = _naive(states, table, valid, 0.7), _naive(others, other_table, valid, 0.7)
     kept = [row.nonzero().squeeze(1) for row in valid]
@@ -332,9 +332,9 @@ def _settings(**changes: Any) -> PpoSettings:
 def test_an_oracle_plays_the_beginning_of_the_real_text_and_ever_less_of_it() -> None:
     chooser = np.random.default_rng(0)
     texts = [chooser.integers(0, BASE, size=40).tolist() for _ in range(6)]
-    prompts = [Prompt(text[:5], text[5:]) for text in texts]
+    prompts = [RealPrompt(text[:5], text[5:]) for text in texts]
     options = _settings(max_actions=400, prompt_tokens=5, row_length=512, oracle_share=1.0)
-    oracle = Oracle(PAPER_VOCABULARY, some_classes(), replace(options, oracle_until=0.8))
+    oracle = PrefixOracle(PAPER_VOCABULARY, some_classes(), replace(options, oracle_until=0.8))
     whole = oracle.prefixes(prompts, 0, 0.0)
     for prompt, ids in zip(prompts, whole, strict=True):
         canvas, _ = seed(PAPER_VOCABULARY, prompt.tokens)
@@ -349,14 +349,14 @@ def test_an_oracle_plays_the_beginning_of_the_real_text_and_ever_less_of_it() ->
     assert [len(half) for half in halves] == [len(ids) // 2 for ids in whole]
     assert all(ids[: len(half)] == half for ids, half in zip(whole, halves, strict=True))
     assert oracle.prefixes(prompts, 0, 0.9) == [[]] * 6
-    never = Oracle(PAPER_VOCABULARY, some_classes(), replace(options, oracle_until=0.0))
+    never = PrefixOracle(PAPER_VOCABULARY, some_classes(), replace(options, oracle_until=0.0))
     assert never.share(0.0) == 0
     # A model that never moves is shown none.
     still = replace(PAPER_VOCABULARY, kinds=frozenset({"insert", "stop"}))
-    plain = Oracle(still, some_classes(), options).prefixes(prompts, 0, 0.0)
+    plain = PrefixOracle(still, some_classes(), options).prefixes(prompts, 0, 0.0)
     assert plain == [prompt.text for prompt in prompts]
     # However much is played, an action is left to the policy.
-    short = Oracle(PAPER_VOCABULARY, some_classes(), replace(options, max_actions=3))
+    short = PrefixOracle(PAPER_VOCABULARY, some_classes(), replace(options, max_actions=3))
     assert {len(ids) for ids in short.prefixes(prompts, 0, 0.0)} == {2}
 
 
@@ -367,8 +367,8 @@ WANTED = [1, LETTERS.first_move_id + 1, 0, LETTERS.stop_id]
 
 
 class SamePrompts:
-    def prompts(self, iteration: int) -> list[Prompt]:
-        return [Prompt([3], [0, 1, 2]) for _ in range(4)]
+    def prompts(self, iteration: int) -> list[RealPrompt]:
+        return [RealPrompt([3], [0, 1, 2]) for _ in range(4)]
 
 
 def progress_made(groups: Sequence[Group]) -> Scores:
@@ -414,7 +414,7 @@ def tuner_for(score: Any, seed: int = 0, kind: str = "tiny", device: torch.devic
         "seed": seed,
     }
     options = _settings(**chosen | changes)
-    oracle = Oracle(LETTERS, some_classes(4), options) if options.oracle_share else None
+    oracle = PrefixOracle(LETTERS, some_classes(4), options) if options.oracle_share else None
     parts = Checkpoint(model, LETTERS, Letters())
 
     def rewarder(groups: Sequence[Group]) -> Rewarded:

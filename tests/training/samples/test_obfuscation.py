@@ -23,7 +23,7 @@ from tests.training.histories import (
     written,
 )
 from training.data.boundaries import boundary_classes, strength
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.samples.obfuscation import (
     LOCAL,
     RICH,
@@ -42,7 +42,7 @@ Item = TypeVar("Item")
 CLASSES = some_classes()
 
 
-class Draws(Random):
+class Draws(KeyedRandom):
     """Gives the draws of a script, in its order."""
 
     def __init__(self, *draws: int | bool) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from reviser.model import Reviser, preset
-from training.batches.packing import Rows
+from training.batches.packing import PackedRows
 from training.trainer.parallel import World, join_world
 from training.trainer.settings import preset_settings
 from training.trainer.trainer import Trainer
@@ -27,7 +27,7 @@ class SplitRows:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def batches(self, first: int) -> Iterator[Rows]:
+    def batches(self, first: int) -> Iterator[PackedRows]:
         number = first
         share = ROWS // self._world.size
         while True:
@@ -36,7 +36,7 @@ class SplitRows:
             mask = noise.random((ROWS, LENGTH)) < noise.random((ROWS, 1))
             samples = np.zeros((ROWS, LENGTH), dtype=np.int32)
             positions = np.broadcast_to(np.arange(LENGTH, dtype=np.int32), (ROWS, LENGTH)).copy()
-            yield Rows(ids, mask, samples, positions)[self._world.rank * share :][:share]
+            yield PackedRows(ids, mask, samples, positions)[self._world.rank * share :][:share]
             number += 1
 
 

@@ -16,7 +16,7 @@ from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser, preset
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
-from training.batches.packing import Rows
+from training.batches.packing import PackedRows
 from training.data.shards import run as run_make_data
 from training.trainer.distillation import BaseTeacher, divergence_and_gradient, plain_places
 from training.trainer.run import run as run_train
@@ -28,9 +28,9 @@ BASE = 10
 START, MOVE = 11, 14
 
 
-def rows_of(*samples: list[int], length: int = 12) -> Rows:
+def rows_of(*samples: list[int], length: int = 12) -> PackedRows:
     """One row with some samples, one after the other."""
-    row = Rows.empty(1, length, START)
+    row = PackedRows.empty(1, length, START)
     at = 0
     for number, ids in enumerate(samples):
         place = slice(at, at + len(ids))

@@ -31,7 +31,7 @@ from training.trainer.run import run as run_train
 from training.trainer.run import starting_point
 from training.trainer.schedule import learning_rate
 from training.trainer.settings import PRESETS, Settings, preset_settings
-from training.trainer.trainer import Measured, Trainer, clip
+from training.trainer.trainer import StepMeasures, Trainer, clip
 
 make_data = partial(run_with, run_make_data)
 train = partial(run_with, run_train)
@@ -139,7 +139,7 @@ def test_a_run_stopped_and_resumed_follows_the_same_curve(
     train(options(data, whole, *settings))
     steps = Trainer.steps
 
-    def some(self: Trainer) -> Iterator[Measured]:
+    def some(self: Trainer) -> Iterator[StepMeasures]:
         for measured in steps(self):
             yield measured
             if self.progress.step == 5:

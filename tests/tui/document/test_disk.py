@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from tui.document.disk import OpenFile, plain_newlines
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 from tui.document.journal import Journal, digest, leftovers, read_journal
-from tui.settings import Settings
+from tui.settings import TuiSettings
 
 contents = st.sampled_from(
     [
@@ -41,7 +41,7 @@ def test_an_untouched_file_is_saved_byte_for_byte(
     path = tmp_path_factory.mktemp("disk") / "file.txt"
     path.write_bytes(content)
     file, text = OpenFile.open(path)
-    draft = Draft(text)
+    draft = EditedText(text)
     if undo:
         draft.edit(0, 0, "typed\n")
         draft.undo()
@@ -139,9 +139,9 @@ def test_a_journal_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
 
 def test_settings_say_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "tui.toml"
-    assert Settings.load(path) == Settings()
+    assert TuiSettings.load(path) == TuiSettings()
     path.write_text('theme = "light"\ntemperature = 1\n[keys]\nsave = "f2"\n')
-    loaded = Settings.load(path)
+    loaded = TuiSettings.load(path)
     assert (loaded.theme, loaded.temperature, loaded.keys) == ("light", 1, {"save": "f2"})
     for content, complaint in {
         "theme = 3": "theme cannot be 3",
@@ -154,7 +154,7 @@ def test_settings_say_what_is_wrong(tmp_path: Path) -> None:
     }.items():
         path.write_text(content)
         with pytest.raises(ReviserError, match=complaint):
-            Settings.load(path)
+            TuiSettings.load(path)
 
 
 def test_the_journal_is_private(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_the_journal_is_private(tmp_path: Path) -> None:
 
 
 def test_a_journal_of_many_changes_stays_short(tmp_path: Path) -> None:
-    draft, journal = Draft("text"), Journal(tmp_path)
+    draft, journal = EditedText("text"), Journal(tmp_path)
     journal.begin(tmp_path / "file.txt", draft.text)
     draft.observers.append(journal.note)
     for number in range(5000):

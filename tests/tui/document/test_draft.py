@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from reviser.core.edits import Edit
-from tui.document.draft import Draft, Selection
+from tui.document.draft import EditedText, Selection
 
 PIECES = ["a", "word ", "\n", "\r\n", "é", "漢字", "👩‍💻", ""]
 texts = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
@@ -62,7 +62,7 @@ class DraftMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         text = "one two\nthree\r\nfour 漢字"
-        self.draft = Draft(text)
+        self.draft = EditedText(text)
         self.plain = Plain(text)
         self.mirror = text
         self.draft.observers.append(self.mirror_change)
@@ -173,14 +173,14 @@ TestDraft = DraftMachine.TestCase
 TestDraft.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 
 
-def type_into(draft: Draft, text: str) -> None:
+def type_into(draft: EditedText, text: str) -> None:
     for character in text:
         at = draft.selection.cursor
         draft.edit(at, at, character, "typing")
 
 
 def test_typing_is_undone_word_by_word_and_line_by_line() -> None:
-    draft = Draft()
+    draft = EditedText()
     type_into(draft, "The cat\nsat")
     states = []
     while draft.undo():
@@ -192,7 +192,7 @@ def test_typing_is_undone_word_by_word_and_line_by_line() -> None:
 
 
 def test_moving_the_cursor_and_saving_begin_a_new_entry() -> None:
-    draft = Draft()
+    draft = EditedText()
     type_into(draft, "ab")
     draft.select(Selection.at(0))
     draft.select(Selection.at(2))
@@ -207,7 +207,7 @@ def test_moving_the_cursor_and_saving_begin_a_new_entry() -> None:
 
 
 def test_erasing_joins_both_ways_but_not_across_kinds() -> None:
-    draft = Draft("abcdef")
+    draft = EditedText("abcdef")
     draft.edit(5, 6, "", "erasing")
     draft.edit(4, 5, "", "erasing")
     draft.edit(0, 1, "", "deleting")
@@ -220,7 +220,7 @@ def test_erasing_joins_both_ways_but_not_across_kinds() -> None:
 
 
 def test_a_run_undoes_in_one_step_and_leaves_the_users_words() -> None:
-    draft = Draft("Title\n\nOnce upon")
+    draft = EditedText("Title\n\nOnce upon")
     draft.open_region(len("Title\n\nOnce upon"), len("Title\n\nOnce upon"))
     for written in (" a", " a time", " a long time", " a long time ago"):
         draft.write_region(written)
@@ -238,7 +238,7 @@ def test_a_run_undoes_in_one_step_and_leaves_the_users_words() -> None:
 
 
 def test_typing_elsewhere_is_undone_while_the_run_goes_on() -> None:
-    draft = Draft("ab")
+    draft = EditedText("ab")
     region = draft.open_region(2, 2)
     draft.write_region("XY")
     draft.edit(0, 0, "0")
@@ -252,7 +252,7 @@ def test_typing_elsewhere_is_undone_while_the_run_goes_on() -> None:
 
 
 def test_undoing_a_run_that_wrote_nothing_takes_nothing_else() -> None:
-    draft = Draft("ab")
+    draft = EditedText("ab")
     draft.edit(2, 2, "c")
     region = draft.open_region(3, 3)
     assert draft.undo()
@@ -263,7 +263,7 @@ def test_undoing_a_run_that_wrote_nothing_takes_nothing_else() -> None:
 
 @pytest.mark.parametrize("place", [2, 3, 5])
 def test_typing_into_the_region_closes_it(place: int) -> None:
-    draft = Draft("ab")
+    draft = EditedText("ab")
     region = draft.open_region(2, 2)
     draft.write_region("XYZ")
     draft.edit(place, place, "!")
@@ -275,7 +275,7 @@ def test_typing_into_the_region_closes_it(place: int) -> None:
 
 
 def test_several_changes_are_one_step_and_leave_the_cursor_in_its_place() -> None:
-    draft = Draft("teh cat and teh dog")
+    draft = EditedText("teh cat and teh dog")
     draft.select(Selection.at(9))
     draft.edit_all([Edit(0, "teh", "the big"), Edit(12, "teh", "a")])
     assert (draft.text, draft.selection) == ("the big cat and a dog", Selection.at(13))
@@ -287,7 +287,7 @@ def test_several_changes_are_one_step_and_leave_the_cursor_in_its_place() -> Non
 
 
 def test_several_changes_around_an_open_run() -> None:
-    draft = Draft("teh cat and teh dog")
+    draft = EditedText("teh cat and teh dog")
     region = draft.open_region(8, 11)
     draft.write_region("or perhaps")
     draft.edit_all([Edit(0, "teh", "the big"), Edit(19, "teh", "a")])

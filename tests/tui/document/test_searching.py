@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.core.errors import ReviserError
-from tui.document.draft import Draft, Selection
-from tui.document.searching import COUNT_LIMIT, LONGEST, Count, Search, SearchFailed
+from tui.document.draft import EditedText, Selection
+from tui.document.searching import COUNT_LIMIT, LONGEST, Count, SearchFailed, TextSearch
 
 words = st.lists(st.sampled_from(["cat", "Cat", "dog", " ", "\n", "漢"]), max_size=20).map("".join)
 
 
 @given(words, st.booleans())
 def test_walking_through_matches_meets_each_and_comes_round(text: str, case: bool) -> None:
-    draft, search = Draft(text), Search("cat", case=case)
+    draft, search = EditedText(text), TextSearch("cat", case=case)
     expected = [m.span() for m in re.finditer("cat", text, 0 if case else re.IGNORECASE)]
     assert search.count(draft.text) == Count(len(expected), complete=True)
     if not expected:
@@ -37,8 +37,8 @@ def test_walking_through_matches_meets_each_and_comes_round(text: str, case: boo
 
 @given(words)
 def test_replacing_all_is_what_a_string_does_and_one_undo(text: str) -> None:
-    draft = Draft(text)
-    count = Search("cat", case=True).replace_all(draft, r"\1 bird")
+    draft = EditedText(text)
+    count = TextSearch("cat", case=True).replace_all(draft, r"\1 bird")
     assert draft.text == text.replace("cat", r"\1 bird")
     assert count == text.count("cat")
     if count:
@@ -47,19 +47,19 @@ def test_replacing_all_is_what_a_string_does_and_one_undo(text: str) -> None:
 
 
 def test_patterns_use_groups_and_complain_plainly() -> None:
-    draft = Draft("one two")
-    assert Search(r"(\w+) (\w+)", pattern=True).replace_all(draft, r"\2 \1") == 1
+    draft = EditedText("one two")
+    assert TextSearch(r"(\w+) (\w+)", pattern=True).replace_all(draft, r"\2 \1") == 1
     assert draft.text == "two one"
     with pytest.raises(ReviserError, match="not a pattern"):
-        Search("(", pattern=True).following(draft, 0)
+        TextSearch("(", pattern=True).following(draft, 0)
     with pytest.raises(ReviserError, match="cannot replace"):
-        Search("two", pattern=True).replace_all(draft, r"\9")
-    assert Search("x*", pattern=True).following(draft, 0) is None
-    assert Search("").replace_all(draft, "x") == 0
+        TextSearch("two", pattern=True).replace_all(draft, r"\9")
+    assert TextSearch("x*", pattern=True).following(draft, 0) is None
+    assert TextSearch("").replace_all(draft, "x") == 0
 
 
 def test_replacing_one_needs_a_selected_match() -> None:
-    draft, search = Draft("a cat"), Search("cat")
+    draft, search = EditedText("a cat"), TextSearch("cat")
     assert not search.replace_selected(draft, "dog")
     draft.select(Selection(2, 5))
     assert search.replace_selected(draft, "dog")
@@ -68,7 +68,7 @@ def test_replacing_one_needs_a_selected_match() -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "*", "(?r)two", "(" * 2000, r"(?P<a>x)(?P<a", "x" * (LONGEST + 1)])
 def test_what_is_no_pattern_is_refused_everywhere(pattern: str) -> None:
-    draft, search = Draft("one two two"), Search(pattern, pattern=True)
+    draft, search = EditedText("one two two"), TextSearch(pattern, pattern=True)
     draft.select(Selection(0, 3))
     for look in (
         lambda: search.following(draft, 0),
@@ -83,7 +83,7 @@ def test_what_is_no_pattern_is_refused_everywhere(pattern: str) -> None:
 
 
 def test_a_pattern_that_would_take_for_ever_is_given_up() -> None:
-    draft, search = Draft(f"aab {'a' * 60}!"), Search(r"(a|aa)+b|(a|aa)+$", pattern=True)
+    draft, search = EditedText(f"aab {'a' * 60}!"), TextSearch(r"(a|aa)+b|(a|aa)+$", pattern=True)
     assert search.following(draft, 0) == Selection(0, 3)
     draft.select(Selection(4, 6))
     for look in (
@@ -99,6 +99,6 @@ def test_a_pattern_that_would_take_for_ever_is_given_up() -> None:
 
 def test_counting_ends_at_a_limit_and_when_nobody_wants_it() -> None:
     text = "x" * (COUNT_LIMIT + 5)
-    assert Search("x").count(text) == Count(COUNT_LIMIT, complete=False)
-    assert Search("x").count(text[: COUNT_LIMIT - 1]) == Count(COUNT_LIMIT - 1, complete=True)
-    assert Search("x").count(text, lambda: True) == Count(1, complete=False)
+    assert TextSearch("x").count(text) == Count(COUNT_LIMIT, complete=False)
+    assert TextSearch("x").count(text[: COUNT_LIMIT - 1]) == Count(COUNT_LIMIT - 1, complete=True)
+    assert TextSearch("x").count(text, lambda: True) == Count(1, complete=False)

@@ -18,7 +18,7 @@ from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import drive, editor, notes, strike, toy_engine, until
 from tui.app import EditorApp
 from tui.document.draft import Selection
-from tui.settings import Settings
+from tui.settings import TuiSettings
 from tui.widgets.mistake_list import mistake_lines
 
 KNOWN: Known = {"recieved": ("received", 0.9), "teh": ("the", 0.97), "Boys goes": ("Boys go", 0.8)}
@@ -28,7 +28,7 @@ HOME = "Boys goes home at night."
 TEXT = f"{LETTER}\n\n{ROAD}\n\nThe evening was quiet.\n\n{HOME}\n"
 FIXED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")
 
-READING = Settings(seed=5, max_actions=30)
+READING = TuiSettings(seed=5, max_actions=30)
 
 
 @pytest.fixture(autouse=True)
@@ -224,7 +224,7 @@ def test_words_that_are_added_are_no_mistakes(tmp_path: Path, home: Path) -> Non
 
 
 def test_confidence_and_the_switch(tmp_path: Path) -> None:
-    settings = Settings(seed=5, confidence=0.85)
+    settings = TuiSettings(seed=5, confidence=0.85)
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await found(app, pilot, "recieved", "teh")
@@ -401,7 +401,7 @@ def test_the_projects_settings_decide(tmp_path: Path, project: str, wanted: list
 
 def test_the_users_confidence_comes_before_the_projects(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.reviser]\nconfidence = 0.99\n")
-    settings = Settings(seed=5, confidence=0.85)
+    settings = TuiSettings(seed=5, confidence=0.85)
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await found(app, pilot, "recieved", "teh")

@@ -14,7 +14,7 @@ from tests.lsp_server.models import save_tiny_model
 from tests.reviser.remote.servers import served
 from tests.tui.driving import QUICK, drive, notes, run_to_the_end, until
 from tui.app import EditorApp
-from tui.settings import Settings
+from tui.settings import TuiSettings
 
 TEXT = "It was"
 
@@ -30,7 +30,7 @@ def url(model: Path) -> Iterator[str]:
         yield address
 
 
-def editor(folder: Path, settings: Settings) -> EditorApp:
+def editor(folder: Path, settings: TuiSettings) -> EditorApp:
     """An editor that loads its model as the settings say."""
     folder.mkdir()
     file = folder / "file.txt"

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reviser.core.test_hunks import changes_between, mixed, states
-from tui.document.draft import Draft, Selection
+from tui.document.draft import EditedText, Selection
 from tui.runs.review import Review
 
 
-def review_of(found: list[str], before: str = "", behind: str = "") -> tuple[Draft, Review | None]:
+def review_of(found: list[str], before: str = "", behind: str = "") -> tuple[EditedText, Review | None]:
     """A draft in which a run has made the last state of the first, under review."""
-    draft = Draft(before + found[0] + behind)
+    draft = EditedText(before + found[0] + behind)
     region = draft.open_region(len(before), len(before) + len(found[0]))
     draft.write_region(found[-1])
     changes = changes_between(found)

@@ -16,7 +16,7 @@ from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.draft import Selection
 from tui.runs.review import Review
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.runs.tree import walk
 
@@ -30,7 +30,7 @@ def corrected(tmp_path: Path, extensions: tuple[str, ...] = (), **changes: objec
     return editor(tmp_path, TEXT, settings, load=Corrector(TEXT, BETTER, extensions=extensions).load)
 
 
-def shown_run(app: EditorApp) -> Run:
+def shown_run(app: EditorApp) -> DraftRun:
     assert app.sheet.run is not None
     return app.sheet.run
 

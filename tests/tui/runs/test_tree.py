@@ -24,10 +24,10 @@ from tests.tui.driving import QUICK, drive, editor, notes, run_to_the_end, toy_e
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.draft import Selection
-from tui.runs.run import Run
+from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.runs.tree import Node, walk
-from tui.widgets.dialogs import Choice
+from tui.widgets.dialogs import ChoiceDialog
 from tui.widgets.panels import Timeline
 from tui.widgets.rows import Rows
 
@@ -35,7 +35,7 @@ TEXT = "The cat sat on the mat.\n\nThe cat\n"
 SLOW = replace(QUICK, speed=4)
 
 
-def shown_run(app: EditorApp) -> Run:
+def shown_run(app: EditorApp) -> DraftRun:
     assert app.sheet.run is not None
     return app.sheet.run
 
@@ -451,7 +451,7 @@ def test_runs_are_saved_played_and_exported(tmp_path: Path) -> None:
         await choose(pilot, app, "c")
         await app.run_action("play_file")
         await answer(pilot, app, str(saved))
-        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await pilot.press("enter")
         await until(pilot, lambda: len(app.sheets) == 2)
         await run_to_the_end(app, pilot)
@@ -474,7 +474,7 @@ def test_the_published_runs_play(tmp_path: Path) -> None:
     published = json.loads(PAPER_TRAJECTORIES.read_text("utf-8"))
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: isinstance(app.screen, Choice) and app.focused)
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog) and app.focused)
         assert len(app.screen.query_one(Rows).lines) == len(published)
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.run_now is not None)
@@ -603,12 +603,12 @@ def test_it_quits_in_every_state(tmp_path: Path, state: str) -> None:
 
 
 def test_authors_know_who_wrote_what() -> None:
-    from tui.document.draft import Draft
-    from tui.runs.tree import Taken
+    from tui.document.draft import EditedText
+    from tui.runs.tree import TakenAction
 
-    draft = Draft("ab")
-    run = Run(draft, draft.open_region(1, 1), Node(None, 0))
-    taken = Taken(0, "x", "insert", None)
+    draft = EditedText("ab")
+    run = DraftRun(draft, draft.open_region(1, 1), Node(None, 0))
+    taken = TakenAction(0, "x", "insert", None)
     for edit in (Edit(0, "", "XY"), Edit(1, "", "z"), Edit(0, "X", "")):
         run.add_recorded(run.tip.after((edit,), edit.start + len(edit.new), taken))
     run.scrub(2, 0.0)
@@ -621,12 +621,12 @@ def test_authors_know_who_wrote_what() -> None:
 
 
 def test_words_alike_are_told_apart() -> None:
-    from tui.document.draft import Draft
-    from tui.runs.tree import Taken
+    from tui.document.draft import EditedText
+    from tui.runs.tree import TakenAction
 
-    draft = Draft("the stars")
-    run = Run(draft, draft.open_region(0, 9), Node(None, 9))
-    taken = Taken(0, "x", "insert", None)
+    draft = EditedText("the stars")
+    run = DraftRun(draft, draft.open_region(0, 9), Node(None, 9))
+    taken = TakenAction(0, "x", "insert", None)
     for edit in (Edit(3, "", " sense"), Edit(9, "", " sense"), Edit(3, " sense", "")):
         run.add_recorded(run.tip.after((edit,), edit.start + len(edit.new), taken))
     run.step(0.0)

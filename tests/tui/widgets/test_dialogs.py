@@ -16,7 +16,7 @@ from textual.widgets import Button
 from tests.tui.driving import drive, editor, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS, TEXT_COMMANDS
-from tui.widgets.dialogs import Choice, Help, Palette, Prompt, Question
+from tui.widgets.dialogs import ChoiceDialog, Help, Palette, PromptDialog, QuestionDialog
 from tui.widgets.rows import Rows
 
 
@@ -54,13 +54,13 @@ async def open_palette(app: EditorApp, pilot: Pilot[None]) -> None:
 
 
 DIALOGS = [
-    (ask_to_quit, Question, ["alt+c"]),
-    (ask_to_quit, Question, ["right", "right", "enter"]),
-    (ask_to_quit, Question, ["escape"]),
-    (ask_for_a_file, Prompt, ["enter"]),
-    (ask_for_a_file, Prompt, ["escape"]),
+    (ask_to_quit, QuestionDialog, ["alt+c"]),
+    (ask_to_quit, QuestionDialog, ["right", "right", "enter"]),
+    (ask_to_quit, QuestionDialog, ["escape"]),
+    (ask_for_a_file, PromptDialog, ["enter"]),
+    (ask_for_a_file, PromptDialog, ["escape"]),
     (show_help, Help, ["escape"]),
-    (ask_which, Choice, ["enter"]),
+    (ask_which, ChoiceDialog, ["enter"]),
     (open_palette, Palette, ["escape"]),
     (open_palette, Palette, ["enter"]),
     (open_palette, Palette, ["pagedown", "pageup", "enter"]),
@@ -116,9 +116,9 @@ def test_the_palette_opens_over_no_other_dialog(tmp_path: Path) -> None:
         await pilot.press("x", "ctrl+p")
         await until(pilot, lambda: isinstance(app.screen, Palette))
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press("ctrl+p", "ctrl+p")
-        assert isinstance(app.screen, Question)
+        assert isinstance(app.screen, QuestionDialog)
         await pilot.press("escape", "escape")
         await alone(app, pilot)
 
@@ -128,9 +128,9 @@ def test_the_palette_opens_over_no_other_dialog(tmp_path: Path) -> None:
 def test_letters_alone_answer_nothing(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("x", "ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press(*"abcdefghijklmnopqrstuvwxyz ", "D", "S", "C")
-        assert isinstance(app.screen, Question)
+        assert isinstance(app.screen, QuestionDialog)
         await pilot.press("alt+c")
         await alone(app, pilot)
         assert app.sheet.draft.text == "xtext"
@@ -179,7 +179,7 @@ def test_the_editor_ends_while_a_command_is_about_to_ask(tmp_path: Path) -> None
     async def quit_while_typing(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("x")
         burst(app, "ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         burst(app, *"typed", "alt+d", *"typed")
         await until(pilot, lambda: app._exit)
 

@@ -11,7 +11,7 @@ from textual.widgets import Input, Label
 from tests.tui.driving import drive, editor, notes, strike, until
 from tui.app import EditorApp
 from tui.document.draft import Selection
-from tui.document.searching import Search
+from tui.document.searching import TextSearch
 
 ENDLESS = "(a|aa)+$"
 
@@ -21,13 +21,13 @@ def told(app: EditorApp) -> str:
 
 
 def test_what_is_typed_at_once_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, count = [], Search.count
+    counted, count = [], TextSearch.count
 
-    def noted(search: Search, *rest: object) -> object:
+    def noted(search: TextSearch, *rest: object) -> object:
         counted.append(search.wanted)
         return count(search, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Search, "count", noted)
+    monkeypatch.setattr(TextSearch, "count", noted)
     words = "never twice the same"
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from training.data.boundaries import SENTENCE, SENTENCE_END, Classes, strength
 from training.data.randomness import State, below, chance, compiled, share
-from training.edits.mistakes.kinds import FROM_TABLE, Kind
+from training.edits.mistakes.kinds import FROM_TABLE, MistakeKind
 from training.edits.mistakes.units import Tokens, hashed
 
 Hunks = NDArray[np.int32]
@@ -32,21 +32,21 @@ MOST_CHANGES = 48
 _LONGEST_SPAN = 3
 _TRIES = 12
 
-KINDS = len(Kind)
-ARTICLE_SWAP = int(Kind.ARTICLE_SWAP)
-CASE = int(Kind.CASE)
-JOINED = int(Kind.JOINED)
-ARTICLE_DROP, ARTICLE_ADD = int(Kind.ARTICLE_DROP), int(Kind.ARTICLE_ADD)
-PREPOSITION_DROP, PREPOSITION_ADD = int(Kind.PREPOSITION_DROP), int(Kind.PREPOSITION_ADD)
-COMMA_DROP, COMMA_ADD = int(Kind.COMMA_DROP), int(Kind.COMMA_ADD)
-END_DROP, RUN_ON, ORDER = int(Kind.END_DROP), int(Kind.RUN_ON), int(Kind.ORDER)
-LEFT_OUT, DOUBLED, EXTRA = int(Kind.LEFT_OUT), int(Kind.DOUBLED), int(Kind.EXTRA)
+KINDS = len(MistakeKind)
+ARTICLE_SWAP = int(MistakeKind.ARTICLE_SWAP)
+CASE = int(MistakeKind.CASE)
+JOINED = int(MistakeKind.JOINED)
+ARTICLE_DROP, ARTICLE_ADD = int(MistakeKind.ARTICLE_DROP), int(MistakeKind.ARTICLE_ADD)
+PREPOSITION_DROP, PREPOSITION_ADD = int(MistakeKind.PREPOSITION_DROP), int(MistakeKind.PREPOSITION_ADD)
+COMMA_DROP, COMMA_ADD = int(MistakeKind.COMMA_DROP), int(MistakeKind.COMMA_ADD)
+END_DROP, RUN_ON, ORDER = int(MistakeKind.END_DROP), int(MistakeKind.RUN_ON), int(MistakeKind.ORDER)
+LEFT_OUT, DOUBLED, EXTRA = int(MistakeKind.LEFT_OUT), int(MistakeKind.DOUBLED), int(MistakeKind.EXTRA)
 TABLE_KINDS = int(FROM_TABLE)
 
 _strength = compiled(strength)
 
 
-class Table(NamedTuple):
+class MistakeTable(NamedTuple):
     """What units may be written for, in the arrays that compiled code reads.
 
     `keys` are the hashed tokens of one to three units, sorted; alternatives `starts[i]` to `starts[i + 1]` are
@@ -71,7 +71,7 @@ class Table(NamedTuple):
     comma: int
 
 
-class Plan(NamedTuple):
+class MistakePlan(NamedTuple):
     """A recipe, as compiled code reads it."""
 
     weights: NDArray[np.float64]
@@ -93,7 +93,7 @@ def find_entry(keys: NDArray[np.uint64], name: np.uint64) -> int:
 
 @compiled
 def draw_passage(
-    tokens: NDArray[np.uint16], offsets: NDArray[np.int64], classes: Classes, plan: Plan, state: State
+    tokens: NDArray[np.uint16], offsets: NDArray[np.int64], classes: Classes, plan: MistakePlan, state: State
 ) -> tuple[int, int]:
     """Where a passage of whole sentences starts and ends; (0, 0) if the place that was drawn has none."""
     sentences, longest = plan.sentences, plan.longest
@@ -137,7 +137,7 @@ def _pick(weights: NDArray[np.float32], first: int, last: int, state: State) -> 
 
 
 @compiled
-def _range_of(entry: int, kind: int, table: Table) -> tuple[int, int]:
+def _range_of(entry: int, kind: int, table: MistakeTable) -> tuple[int, int]:
     """Which alternatives of an entry are of a kind; they stand together."""
     end = table.starts[entry + 1]
     first = table.starts[entry]
@@ -195,7 +195,7 @@ def _put(part: Tokens, out: Tokens, at: int) -> int:
 
 
 @compiled
-def _put_alternative(first: int, last: int, table: Table, state: State, out: Tokens, at: int) -> int:
+def _put_alternative(first: int, last: int, table: MistakeTable, state: State, out: Tokens, at: int) -> int:
     """Write one of the alternatives from `first` to `last`; returns where it ends."""
     chosen = _pick(table.weights, first, last, state)
     for token in table.tokens[table.token_starts[chosen] : table.token_starts[chosen + 1]]:
@@ -210,8 +210,8 @@ def make_mistakes(  # noqa: PLR0912, PLR0915
     unit_starts: Tokens,
     units: int,
     wanted: int,
-    plan: Plan,
-    table: Table,
+    plan: MistakePlan,
+    table: MistakeTable,
     state: State,
     changes: NDArray[np.int32],
     scratch: Tokens,
@@ -353,7 +353,7 @@ def put_before(
 
 
 @compiled
-def words_known(passage: Tokens, unit_starts: Tokens, units: int, table: Table) -> int:
+def words_known(passage: Tokens, unit_starts: Tokens, units: int, table: MistakeTable) -> int:
     """How many units of a passage are words of the table."""
     known = 0
     for unit in range(units):

@@ -14,7 +14,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
 
 
-class Kind(IntEnum):
+class MistakeKind(IntEnum):
     """What is wrong. The first ones come from the table of words, the others from the place in the sentence."""
 
     SPELLING = 0
@@ -46,7 +46,7 @@ class Kind(IntEnum):
     EXTRA = 26
 
 
-FROM_TABLE = Kind.PUNCTUATION_SWAP + 1
+FROM_TABLE = MistakeKind.PUNCTUATION_SWAP + 1
 """How many kinds come from the table."""
 
 STANDARD = Path(__file__).parents[2] / "recipes" / "mistakes.json"
@@ -85,7 +85,7 @@ class Recipe:
     """Tokens of such a text, at the most."""
 
     def __post_init__(self) -> None:
-        names = {kind.name.lower() for kind in Kind}
+        names = {kind.name.lower() for kind in MistakeKind}
         if unknown := sorted(set(self.shares) - names):
             raise ReviserError(f"there is no kind of mistake called {', '.join(unknown)}")
         if min(self.shares.values(), default=0) < 0 or not sum(self.shares.values()):
@@ -121,6 +121,6 @@ class Recipe:
 
     def weights(self) -> NDArray[np.float64]:
         """The share of every kind, as running sums that end in 1."""
-        shares = [self.shares.get(kind.name.lower(), 0.0) for kind in Kind]
+        shares = [self.shares.get(kind.name.lower(), 0.0) for kind in MistakeKind]
         running: NDArray[np.float64] = np.cumsum(np.array(shares)) / sum(shares)
         return running

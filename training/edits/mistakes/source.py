@@ -28,15 +28,15 @@ from training.edits.mistakes.generator import (
     MOST_CHANGES,
     MOST_UNITS,
     SHORTEST,
-    Plan,
-    Table,
+    MistakePlan,
+    MistakeTable,
     draw_passage,
     ends_with_mark,
     make_mistakes,
     put_before,
     words_known,
 )
-from training.edits.mistakes.kinds import Kind, Recipe
+from training.edits.mistakes.kinds import MistakeKind, Recipe
 from training.edits.mistakes.units import SPACE, Tokens, find_units
 from training.samples.generator import FAILED, Histories
 from training.samples.mixture import Mixture
@@ -54,8 +54,8 @@ def make_sample(  # noqa: PLR0912
     tokens: NDArray[np.uint16],
     offsets: NDArray[np.int64],
     name: np.uint64,
-    plan: Plan,
-    table: Table,
+    plan: MistakePlan,
+    table: MistakeTable,
     made_kinds: NDArray[np.int64],
 ) -> tuple[Tokens, Tokens, Tokens, Tokens, NDArray[np.int32]]:
     """A passage between its neighbours: left, before, after, right, and the hunks that correct it."""
@@ -123,8 +123,8 @@ def _make(
     tokens: NDArray[np.uint16],
     offsets: NDArray[np.int64],
     names: State,
-    plan: Plan,
-    table: Table,
+    plan: MistakePlan,
+    table: MistakeTable,
     overtype: float,
     ids: NDArray[np.int64],
     histories: Tokens,
@@ -157,7 +157,7 @@ class MadeUpMistakes:
     def __init__(
         self,
         corpus: Corpus,
-        table: Table,
+        table: MistakeTable,
         vocabulary: Vocabulary,
         mixture: Mixture,
         recipe: Recipe | None = None,
@@ -188,11 +188,11 @@ class MadeUpMistakes:
     @property
     def counts(self) -> dict[str, int]:
         """How many mistakes of each kind were made so far."""
-        return {kind.name.lower(): int(self.made[kind]) for kind in Kind}
+        return {kind.name.lower(): int(self.made[kind]) for kind in MistakeKind}
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> MistakePlan:
         recipe = self.recipe
-        return Plan(
+        return MistakePlan(
             recipe.weights(),
             np.array(recipe.rates),
             np.cumsum(np.array(recipe.sentences)) / sum(recipe.sentences),

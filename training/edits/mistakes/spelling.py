@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.edits.mistakes.words import SOUNDS
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _VOWELS = "aeiou"
 
 
-def _transposed(word: str, random: Random) -> str:
+def _transposed(word: str, random: KeyedRandom) -> str:
     at = random.below(len(word) - 1)
     return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _dropped(word: str, random: Random) -> str:
+def _dropped(word: str, random: KeyedRandom) -> str:
     at = 1 + random.below(len(word) - 1)
     return word[:at] + word[at + 1 :]
 
 
-def _doubled(word: str, random: Random) -> str:
+def _doubled(word: str, random: KeyedRandom) -> str:
     at = random.below(len(word))
     return word[:at] + word[at] + word[at:]
 
 
-def _neighbouring_key(word: str, random: Random) -> str:
+def _neighbouring_key(word: str, random: KeyedRandom) -> str:
     at = random.below(len(word))
     return word[:at] + _beside(word[at], random) + word[at + 1 :]
 
 
-def _extra_key(word: str, random: Random) -> str:
+def _extra_key(word: str, random: KeyedRandom) -> str:
     at = random.below(len(word))
     return word[: at + 1] + _beside(word[at], random) + word[at + 1 :]
 
 
-def _wrong_vowel(word: str, random: Random) -> str:
+def _wrong_vowel(word: str, random: KeyedRandom) -> str:
     places = [at for at, letter in enumerate(word) if letter in _VOWELS and at]
     if not places:
         return word
@@ -44,7 +44,7 @@ def _wrong_vowel(word: str, random: Random) -> str:
     return word[:at] + random.pick(_VOWELS) + word[at + 1 :]
 
 
-def _single(word: str, random: Random) -> str:
+def _single(word: str, random: KeyedRandom) -> str:
     """A doubled letter written once."""
     places = [at for at in range(1, len(word)) if word[at] == word[at - 1]]
     if not places:
@@ -53,7 +53,7 @@ def _single(word: str, random: Random) -> str:
     return word[:at] + word[at + 1 :]
 
 
-def _double_consonant(word: str, random: Random) -> str:
+def _double_consonant(word: str, random: KeyedRandom) -> str:
     places = [
         at
         for at in range(1, len(word) - 1)
@@ -65,7 +65,7 @@ def _double_consonant(word: str, random: Random) -> str:
     return word[:at] + word[at] + word[at:]
 
 
-def _by_sound(word: str, random: Random) -> str:
+def _by_sound(word: str, random: KeyedRandom) -> str:
     fitting = [(old, new) for old, new in SOUNDS if word.find(old, 1) > 0]
     if not fitting:
         return word
@@ -74,7 +74,7 @@ def _by_sound(word: str, random: Random) -> str:
     return word[:at] + new + word[at + len(old) :]
 
 
-def _beside(letter: str, random: Random) -> str:
+def _beside(letter: str, random: KeyedRandom) -> str:
     """A letter that is next to this one on a keyboard."""
     for row in _ROWS:
         at = row.find(letter)
@@ -84,7 +84,7 @@ def _beside(letter: str, random: Random) -> str:
     return letter
 
 
-WAYS: tuple[tuple[int, Callable[[str, Random], str]], ...] = (
+WAYS: tuple[tuple[int, Callable[[str, KeyedRandom], str]], ...] = (
     (5, _transposed),
     (5, _dropped),
     (2, _doubled),
@@ -101,7 +101,7 @@ SHORTEST = 3
 _TOTAL = sum(weight for weight, _ in WAYS)
 
 
-def misspelt(word: str, random: Random) -> str:
+def misspelt(word: str, random: KeyedRandom) -> str:
     """A misspelling of a word in small letters; the word itself where a way does not suit it."""
     if len(word) < SHORTEST:
         return word

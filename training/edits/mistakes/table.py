@@ -27,7 +27,7 @@ from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, decode
 from training.data.boundaries import boundary_classes
 from training.data.corpus import Corpus
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.edits.mistakes import words
 from training.edits.mistakes.generator import (
     ARTICLE,
@@ -42,9 +42,9 @@ from training.edits.mistakes.generator import (
     PREPOSITION,
     TITLE,
     VERB,
-    Table,
+    MistakeTable,
 )
-from training.edits.mistakes.kinds import Kind
+from training.edits.mistakes.kinds import MistakeKind
 from training.edits.mistakes.spelling import SHORTEST, misspelt
 from training.edits.mistakes.units import bare_tokens, edge_categories, find_units, hashed
 
@@ -62,10 +62,10 @@ _LISTED = 0.6
 _MARKS = {",": ((";", 1), (".", 1)), ".": ((",", 1),), "?": ((".", 2), ("!", 1)), ";": ((",", 1), (":", 1)), ":": ((",", 1), (";", 1)), "!": ((".", 1),)}  # fmt: skip
 _CONTRACTIONS = frozenset({"t", "s", "re", "ve", "ll", "d", "m"})
 
-Alternative = tuple[Kind, float, str]
+Alternative = tuple[MistakeKind, float, str]
 
 
-def save_table(path: Path, table: Table) -> None:
+def save_table(path: Path, table: MistakeTable) -> None:
     """Write a table, whole or not at all."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = table._asdict()
@@ -73,14 +73,14 @@ def save_table(path: Path, table: Table) -> None:
     write_atomically(path, buffer.getvalue())
 
 
-def load_table(path: Path) -> Table:
+def load_table(path: Path) -> MistakeTable:
     """A table that `save_table` wrote."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            parts = {name: arrays[name] for name in Table._fields}
+            parts = {name: arrays[name] for name in MistakeTable._fields}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ReviserError(f"{path} is not a table of mistakes: {error}") from None
-    return Table(**parts | {"comma": int(parts["comma"])})
+    return MistakeTable(**parts | {"comma": int(parts["comma"])})
 
 
 # Words ---------------------------------------------------------------------------------------------
@@ -113,21 +113,21 @@ class Lexicon:
         """All that may be written for a word in small letters (or "I")."""
         if word in self._auxiliaries:
             for other in self._auxiliaries[word]:
-                yield Kind.VERB, 1.0, other
+                yield MistakeKind.VERB, 1.0, other
         else:
             yield from self._forms(word)
         for other in self._confused[word]:
-            yield Kind.CONFUSED, 1.0, other
+            yield MistakeKind.CONFUSED, 1.0, other
         for other in self._pronouns.get(word, ()):
-            yield Kind.PRONOUN, 1.0, other
+            yield MistakeKind.PRONOUN, 1.0, other
         if word in words.ARTICLES:
             for other in words.ARTICLES:
                 if other != word:
-                    yield Kind.ARTICLE_SWAP, 3.0 if {word, other} == {"a", "an"} else 1.0, other
+                    yield MistakeKind.ARTICLE_SWAP, 3.0 if {word, other} == {"a", "an"} else 1.0, other
         for place, other in enumerate(words.PREPOSITIONS.get(word, ())):
-            yield Kind.PREPOSITION_SWAP, 1.0 / (1 + place / 2), other
+            yield MistakeKind.PREPOSITION_SWAP, 1.0 / (1 + place / 2), other
         for other in self._halves(word):
-            yield Kind.SPLIT, 1.0, other
+            yield MistakeKind.SPLIT, 1.0, other
         yield from self._misspellings(word)
 
     def features(self, word: str) -> int:
@@ -156,7 +156,7 @@ class Lexicon:
             return
         lemmas = self._inflect.getAllLemmas(word)
         seen = {word}
-        for part, kind in (("VERB", Kind.VERB), ("NOUN", Kind.NOUN), ("ADJ", Kind.WORD_FORM), ("ADV", Kind.WORD_FORM)):  # fmt: skip
+        for part, kind in (("VERB", MistakeKind.VERB), ("NOUN", MistakeKind.NOUN), ("ADJ", MistakeKind.WORD_FORM), ("ADV", MistakeKind.WORD_FORM)):  # fmt: skip
             for lemma in lemmas.get(part, ()):
                 for tag, forms in self._inflect.getAllInflections(lemma, part).items():
                     for form in forms[:1]:
@@ -165,9 +165,9 @@ class Lexicon:
                             yield kind, 2.0 if tag == "VBG" else 1.0, form
         for other in self._derived(word):
             if other not in seen:
-                yield Kind.WORD_FORM, 1.0, other
+                yield MistakeKind.WORD_FORM, 1.0, other
         if word in words.MASS_NOUNS:
-            yield Kind.NOUN, 2.0, f"{word}s"
+            yield MistakeKind.NOUN, 2.0, f"{word}s"
 
     def _derived(self, word: str) -> Iterator[str]:
         """Adjectives for adverbs and the other way round, by their endings, where both are words."""
@@ -201,7 +201,7 @@ class Lexicon:
             return
         listed = self._listed.get(word, [])
         number = next(many for least, many in _MISSPELLINGS if self._counts[word] >= least)
-        random = Random(self._seed, *word.encode())
+        random = KeyedRandom(self._seed, *word.encode())
         made: Counter[str] = Counter()
         for _ in range(number):
             wrong = misspelt(word, random)
@@ -210,9 +210,9 @@ class Lexicon:
         total = sum(made.values()) or 1
         rest = 1 - _LISTED if listed else 1.0
         for wrong in listed:
-            yield Kind.SPELLING, _LISTED / len(listed), wrong
+            yield MistakeKind.SPELLING, _LISTED / len(listed), wrong
         for wrong, count in made.items():
-            yield Kind.SPELLING, rest * count / total, wrong
+            yield MistakeKind.SPELLING, rest * count / total, wrong
 
 
 def _lemminflect() -> Any:
@@ -269,19 +269,19 @@ def _text(tokenizer: Tokenizer, unit: bytes) -> str:
 # The table -----------------------------------------------------------------------------------------
 
 
-class _Rows:
+class _CollectedRows:
     """Collects alternatives by the text they are written for."""
 
     def __init__(self) -> None:
-        self.alternatives: defaultdict[str, dict[tuple[Kind, str], float]] = defaultdict(dict)
+        self.alternatives: defaultdict[str, dict[tuple[MistakeKind, str], float]] = defaultdict(dict)
         self.features: defaultdict[str, int] = defaultdict(int)
 
-    def add(self, text: str, kind: Kind, weight: float, wrong: str) -> None:
+    def add(self, text: str, kind: MistakeKind, weight: float, wrong: str) -> None:
         if wrong != text:
             self.alternatives[text][kind, wrong] = weight
 
 
-def make_table(corpus: Corpus, tokenizer: Tokenizer, most: int = 30_000_000) -> Table:
+def make_table(corpus: Corpus, tokenizer: Tokenizer, most: int = 30_000_000) -> MistakeTable:
     """The table for the words of a corpus."""
     edges = edge_categories(tokenizer)
     single, several = count_units(corpus, tokenizer, edges, most)
@@ -289,7 +289,7 @@ def make_table(corpus: Corpus, tokenizer: Tokenizer, most: int = 30_000_000) -> 
     counts: Counter[str] = Counter()
     for text, count in texts.items():
         counts[text.strip(" ").lower()] += count
-    rows = _Rows()
+    rows = _CollectedRows()
     lexicon = Lexicon(counts)
     for text in texts:
         _add_unit(rows, lexicon, counts, text)
@@ -298,39 +298,39 @@ def make_table(corpus: Corpus, tokenizer: Tokenizer, most: int = 30_000_000) -> 
     return _as_arrays(rows, tokenizer, edges)
 
 
-def _add_unit(rows: _Rows, lexicon: Lexicon, counts: Counter[str], text: str) -> None:
+def _add_unit(rows: _CollectedRows, lexicon: Lexicon, counts: Counter[str], text: str) -> None:
     lead = " " if text.startswith(" ") else ""
     word = text[len(lead) :]
     if word in _MARKS and not lead:
         for other, often in _MARKS[word]:
-            rows.add(text, Kind.PUNCTUATION_SWAP, often, other)
+            rows.add(text, MistakeKind.PUNCTUATION_SWAP, often, other)
         rows.features[text] |= COMMA if word == "," else END if word in ".?!" else 0
         return
     if not (word.isascii() and word.isalpha()):
         return
     small = word.lower()
     if word == "I":
-        rows.add(text, Kind.CASE, 1.0, f"{lead}i")
+        rows.add(text, MistakeKind.CASE, 1.0, f"{lead}i")
         small = "I"
     elif not (word.islower() or word.istitle()):
         if len(word) > 1 and word.isupper():
             rows.features[text] |= KNOWN
         return
     elif word.istitle():
-        rows.add(text, Kind.CASE, 1.0, f"{lead}{small}")
+        rows.add(text, MistakeKind.CASE, 1.0, f"{lead}{small}")
     name = word.istitle() and counts[small] < LEAST_COUNT + 2
     rows.features[text] |= lexicon.features(small) | (LOWER if word.islower() and lead else 0)
     if word.istitle():
         rows.features[text] |= TITLE
     elif rows.features[text] & NOUN and len(word) > 3:
-        rows.add(text, Kind.CASE, 0.15, f"{lead}{word.title()}")
+        rows.add(text, MistakeKind.CASE, 0.15, f"{lead}{word.title()}")
     if name:
         return
     for kind, weight, other in lexicon.alternatives(small):
         rows.add(text, kind, weight, f"{lead}{cased(other, word)}")
 
 
-def _add_sequences(rows: _Rows, tokenizer: Tokenizer, several: Counter[tuple[bytes, ...]]) -> None:
+def _add_sequences(rows: _CollectedRows, tokenizer: Tokenizer, several: Counter[tuple[bytes, ...]]) -> None:
     """Words that are joined, apostrophes and hyphens that are left out or misplaced."""
     pairs = triples = 0
     for units, count in several.most_common():
@@ -344,8 +344,8 @@ def _add_sequences(rows: _Rows, tokenizer: Tokenizer, several: Counter[tuple[byt
         if len(parts) == 3 and last.isalpha():
             middle, bare = parts[1], last.strip(" ")
             if middle == "-" and last == bare and triples < _TRIPLES:
-                rows.add(text, Kind.HYPHEN, 2.0, f"{first} {last}")
-                rows.add(text, Kind.HYPHEN, 1.0, f"{first}{last}")
+                rows.add(text, MistakeKind.HYPHEN, 2.0, f"{first} {last}")
+                rows.add(text, MistakeKind.HYPHEN, 1.0, f"{first}{last}")
                 triples += 1
             elif middle in "'’" and last in _CONTRACTIONS:
                 _add_apostrophe(rows, text, first, last)
@@ -354,25 +354,25 @@ def _add_sequences(rows: _Rows, tokenizer: Tokenizer, several: Counter[tuple[byt
         elif len(parts) == 2 and pairs < _PAIRS:
             follows = parts[1].startswith(" ") and parts[1][1:].isalpha() and parts[1].islower()
             if follows and first.islower() and len(text) <= 12:
-                rows.add(text, Kind.JOINED, 1.0, f"{first}{parts[1][1:]}")
+                rows.add(text, MistakeKind.JOINED, 1.0, f"{first}{parts[1][1:]}")
                 pairs += 1
 
 
-def _add_apostrophe(rows: _Rows, text: str, first: str, ending: str) -> None:
-    rows.add(text, Kind.APOSTROPHE, 4.0, f"{first}{ending}")
+def _add_apostrophe(rows: _CollectedRows, text: str, first: str, ending: str) -> None:
+    rows.add(text, MistakeKind.APOSTROPHE, 4.0, f"{first}{ending}")
     if ending == "t" and first.endswith("n"):
-        rows.add(text, Kind.APOSTROPHE, 1.0, f"{first[:-1]}'nt")
+        rows.add(text, MistakeKind.APOSTROPHE, 1.0, f"{first[:-1]}'nt")
     if ending == "s":
-        rows.add(text, Kind.APOSTROPHE, 1.0, f"{first}s'")
-        rows.add(text, Kind.APOSTROPHE, 1.0, first)
+        rows.add(text, MistakeKind.APOSTROPHE, 1.0, f"{first}s'")
+        rows.add(text, MistakeKind.APOSTROPHE, 1.0, first)
 
 
-def _add_phrases(rows: _Rows) -> None:
+def _add_phrases(rows: _CollectedRows) -> None:
     """Set phrases, and confused words that are more than one unit."""
     for right, *wrong in words.PHRASES:
         for each in wrong:
-            _add_cased(rows, Kind.PHRASE, right, each)
-    for kind, groups in ((Kind.CONFUSED, words.CONFUSED + words.SYMMETRIC), (Kind.VERB, words.AUXILIARIES)):  # fmt: skip
+            _add_cased(rows, MistakeKind.PHRASE, right, each)
+    for kind, groups in ((MistakeKind.CONFUSED, words.CONFUSED + words.SYMMETRIC), (MistakeKind.VERB, words.AUXILIARIES)):  # fmt: skip
         for group in groups:
             for right in group if groups is not words.AUXILIARIES else group[:1]:
                 if "'" in right:
@@ -381,7 +381,7 @@ def _add_phrases(rows: _Rows) -> None:
                             _add_cased(rows, kind, right, each)
 
 
-def _add_cased(rows: _Rows, kind: Kind, right: str, wrong: str) -> None:
+def _add_cased(rows: _CollectedRows, kind: MistakeKind, right: str, wrong: str) -> None:
     """A phrase after a space, with a capital after a space, and at the beginning of a text; also with ’."""
     for mark in ("'", "’") if "'" in right else ("'",):
         one, other = right.replace("'", mark), wrong.replace("'", mark)
@@ -391,7 +391,7 @@ def _add_cased(rows: _Rows, kind: Kind, right: str, wrong: str) -> None:
         rows.add(title, kind, 1.0, other_title)
 
 
-def _as_arrays(rows: _Rows, tokenizer: Tokenizer, edges: NDArray[np.uint8]) -> Table:
+def _as_arrays(rows: _CollectedRows, tokenizer: Tokenizer, edges: NDArray[np.uint8]) -> MistakeTable:
     texts = sorted({*rows.alternatives, *rows.features})
     hashes = {}
     for text, tokens in zip(texts, _encoded(tokenizer, texts), strict=True):
@@ -413,14 +413,14 @@ def _as_arrays(rows: _Rows, tokenizer: Tokenizer, edges: NDArray[np.uint8]) -> T
     inserted = [len(kinds)]
     for group in (words.EXTRA_ARTICLES, words.EXTRA_PREPOSITIONS, words.EXTRA):
         for many, word in group:
-            kinds.append(len(Kind))
+            kinds.append(len(MistakeKind))
             weights.append(float(many))
             wrong.append(f" {word}")
         inserted.append(len(kinds))
     encoded = _encoded(tokenizer, wrong)
     lengths = np.array([len(tokens) for tokens in encoded], dtype=np.int64)
     newlines = [b"\n" in tokenizer.token_bytes(token) for token in range(tokenizer.size)]
-    return Table(
+    return MistakeTable(
         keys=np.array([hashes[text] for text in texts], dtype=np.uint64),
         features=np.array([rows.features.get(text, 0) for text in texts], dtype=np.uint32),
         masks=np.array(masks, dtype=np.uint32),

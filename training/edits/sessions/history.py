@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
-from training.edits.sessions.session import Session, line_starts
+from training.edits.sessions.session import EditSession, line_starts
 
 LONGEST_TEXT = 40_000
 """Characters of a text, at the most."""
@@ -43,7 +43,7 @@ class _FileChange:
     apart: bool = False
 
 
-def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = None) -> Iterator[Session]:
+def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = None) -> Iterator[EditSession]:
     """The sessions of a repository's history, the latest first; ReviserError where there is no repository."""
     if not repository.is_dir():
         raise ReviserError(f"{repository} is no folder")
@@ -59,7 +59,7 @@ def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = 
                 text = blobs.text(change.blob)
                 edits = _placed(text, change, found) if text is not None else ()
                 if text is not None and len(edits) >= least and any(map(_of_words, edits)):
-                    yield Session(text, edits, name, commit, change.path)
+                    yield EditSession(text, edits, name, commit, change.path)
 
 
 def _of_words(edit: Edit) -> bool:

@@ -11,13 +11,13 @@ from enum import StrEnum
 from typing import Final
 
 from reviser.core.edits import Edit
-from training.data.randomness import Random
-from training.edits.sessions.session import Session
+from training.data.randomness import KeyedRandom
+from training.edits.sessions.session import EditSession
 
 Edits = list[Edit]
 
 
-class Kind(StrEnum):
+class SessionKind(StrEnum):
     """What a made-up session changes; ONCE has one change that nothing follows."""
 
     TERM = "term"
@@ -35,20 +35,20 @@ class Kind(StrEnum):
     ONCE = "once"
 
 
-SHARES: Final[dict[Kind, float]] = {
-    Kind.TERM: 24,
-    Kind.PHRASE: 10,
-    Kind.CASE: 9,
-    Kind.HYPHEN: 5,
-    Kind.SPELLING: 4,
-    Kind.MARKUP: 6,
-    Kind.ADDED_WORD: 6,
-    Kind.DROPPED_WORD: 6,
-    Kind.ENDING: 5,
-    Kind.PAIR: 8,
-    Kind.HEADING: 2,
-    Kind.LIST_MARK: 3,
-    Kind.ONCE: 20,
+SHARES: Final[dict[SessionKind, float]] = {
+    SessionKind.TERM: 24,
+    SessionKind.PHRASE: 10,
+    SessionKind.CASE: 9,
+    SessionKind.HYPHEN: 5,
+    SessionKind.SPELLING: 4,
+    SessionKind.MARKUP: 6,
+    SessionKind.ADDED_WORD: 6,
+    SessionKind.DROPPED_WORD: 6,
+    SessionKind.ENDING: 5,
+    SessionKind.PAIR: 8,
+    SessionKind.HEADING: 2,
+    SessionKind.LIST_MARK: 3,
+    SessionKind.ONCE: 20,
 }
 
 _PAIRS = """colour color|colours colors|behaviour behavior|favourite favorite|centre center|organise organize|organised organized
@@ -95,14 +95,14 @@ def _pairs() -> list[tuple[str, str]]:
 
 
 @dataclass
-class Lexicon:
+class ShapeLexicon:
     """Words to put in the place of others, by their shape."""
 
     lower: list[str] = field(default_factory=list)
     title: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, texts: Iterable[str], most: int = 4000) -> Lexicon:
+    def of(cls, texts: Iterable[str], most: int = 4000) -> ShapeLexicon:
         """The words of some texts that are common but not the commonest."""
         counts = Counter(word for text in texts for word in _WORD.findall(text))
         words = [word for word, _ in counts.most_common(4 * most) if word.lower() not in _STOP]
@@ -115,32 +115,32 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class MadeUpSession:
-    session: Session
-    kind: Kind
+    session: EditSession
+    kind: SessionKind
 
 
-def made_up_session(text: str, lexicon: Lexicon, random: Random) -> MadeUpSession | None:
+def made_up_session(text: str, lexicon: ShapeLexicon, random: KeyedRandom) -> MadeUpSession | None:
     """A session in a passage of a text; None if nothing that was tried occurs there."""
     passage = _draw_passage(text, random)
     for _ in range(_TRIES):
         kind = _draw_kind(random)
         edits = _MAKERS[kind](passage, lexicon, random)
-        least = 1 if kind is Kind.ONCE else 2
+        least = 1 if kind is SessionKind.ONCE else 2
         if len(edits) >= least and len(edits) <= 60:
-            return MadeUpSession(Session(passage, tuple(edits)), kind)
+            return MadeUpSession(EditSession(passage, tuple(edits)), kind)
     return None
 
 
-def _draw_kind(random: Random) -> Kind:
+def _draw_kind(random: KeyedRandom) -> SessionKind:
     drawn = random.share() * sum(SHARES.values())
     for kind, share in SHARES.items():
         drawn -= share
         if drawn < 0:
             return kind
-    return Kind.ONCE
+    return SessionKind.ONCE
 
 
-def _draw_passage(text: str, random: Random) -> str:
+def _draw_passage(text: str, random: KeyedRandom) -> str:
     size = 800 + random.below(_LONGEST_PASSAGE - 800)
     if len(text) <= size:
         return text
@@ -170,7 +170,7 @@ def _like(word: str, model: str) -> str:
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 
-def _repeated(passage: str, random: Random, least: int = 2) -> str | None:
+def _repeated(passage: str, random: KeyedRandom, least: int = 2) -> str | None:
     counts = Counter(word for word in _WORD.findall(passage) if word.lower() not in _STOP)
     words = [word for word, count in counts.items() if count >= least]
     return random.pick(words) if words else None
@@ -181,7 +181,7 @@ def _replaced(places: Sequence[re.Match[str]], new: Callable[[str], str]) -> Edi
     return [edit for edit in edits if edit.old != edit.new]
 
 
-def _term(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _term(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     old = _repeated(passage, random)
     if old is None:
         return []
@@ -197,7 +197,7 @@ def _term(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     )
 
 
-def _phrase(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _phrase(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     pairs = Counter(re.findall(r"\b[A-Za-z][a-z]+ [A-Za-z][a-z]{2,}\b", passage))
     known = [pair for pair, count in pairs.items() if count >= 2 and not _STOP & set(pair.lower().split())]
     if not known:
@@ -217,7 +217,7 @@ def _phrase(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return _replaced(_places(passage, re.escape(old), exact=False), lambda found: _like(new, found))
 
 
-def _case(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _case(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     old = _repeated(passage, random)
     if old is None:
         return []
@@ -229,7 +229,7 @@ def _case(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return edits
 
 
-def _hyphen(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _hyphen(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     known = Counter(re.findall(r"\b[A-Za-z][a-z]+[- ][a-z]{3,}\b", passage))
     pairs = [pair for pair, count in known.items() if count >= 2 and not _STOP & set(re.split("[- ]", pair.lower()))]
     if not pairs:
@@ -239,7 +239,7 @@ def _hyphen(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return _replaced(_places(passage, re.escape(old), exact=False), lambda found: re.sub("[- ]", mark, found))
 
 
-def _spelling(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _spelling(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     """A word that the draft always misspells."""
     old = _repeated(passage, random)
     if old is None or len(old) < 5:
@@ -256,7 +256,7 @@ def _spelling(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return _replaced(_places(passage, re.escape(old)), lambda _: slip)
 
 
-def _markup(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _markup(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     old = _repeated(passage, random)
     if old is None:
         return []
@@ -264,7 +264,7 @@ def _markup(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return _replaced(_places(passage, rf"(?<!{re.escape(mark[0])}){re.escape(old)}"), lambda found: mark + found + mark)
 
 
-def _added_word(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _added_word(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     old = _repeated(passage, random)
     if old is None:
         return []
@@ -276,7 +276,7 @@ def _added_word(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     ]
 
 
-def _dropped_word(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _dropped_word(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     word = (
         _repeated(passage, random)
         if random.chance(0.6)
@@ -287,7 +287,7 @@ def _dropped_word(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return _replaced(_places(passage, re.escape(word) + " (?=[a-z])", whole=False), lambda _: "")
 
 
-def _ending(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _ending(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     old = _repeated(passage, random)
     if old is None:
         return []
@@ -305,7 +305,7 @@ def _ending(passage: str, lexicon: Lexicon, random: Random) -> Edits:
 _KNOWN_PAIRS: Final = _pairs()
 
 
-def _pair(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _pair(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     known = []
     for old, new in _KNOWN_PAIRS:
         for one, other in ((old, new), (new, old)):
@@ -318,7 +318,7 @@ def _pair(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return _replaced(_places(passage, re.escape(old), whole=whole, exact=False), lambda found: _like(new, found))
 
 
-def _heading(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _heading(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     lower = random.chance(0.6)
     edits = []
     for found in _HEADING.finditer(passage):
@@ -332,7 +332,7 @@ def _heading(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return edits
 
 
-def _list_mark(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _list_mark(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     items = list(_ITEM.finditer(passage))
     if len(items) < 2:
         return []
@@ -349,7 +349,7 @@ def _replaced_at(changes: Iterable[tuple[int, str, str]]) -> Edits:
     return [Edit(*change) for change in changes if change[1] != change[2]]
 
 
-def _once(passage: str, lexicon: Lexicon, random: Random) -> Edits:
+def _once(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     """A change that says nothing about the rest: a word put right or replaced in one place, even if it stands in
     others."""
     words = list(re.finditer(r"(?<![\w`/-])[A-Za-z]+(?![\w`/-])", passage))
@@ -375,18 +375,18 @@ def _once(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     return [Edit(found.start(), word, _like(random.pick(lexicon.lower), word))]
 
 
-_MAKERS: Final[dict[Kind, Callable[[str, Lexicon, Random], Edits]]] = {
-    Kind.TERM: _term,
-    Kind.PHRASE: _phrase,
-    Kind.CASE: _case,
-    Kind.HYPHEN: _hyphen,
-    Kind.SPELLING: _spelling,
-    Kind.MARKUP: _markup,
-    Kind.ADDED_WORD: _added_word,
-    Kind.DROPPED_WORD: _dropped_word,
-    Kind.ENDING: _ending,
-    Kind.PAIR: _pair,
-    Kind.HEADING: _heading,
-    Kind.LIST_MARK: _list_mark,
-    Kind.ONCE: _once,
+_MAKERS: Final[dict[SessionKind, Callable[[str, ShapeLexicon, KeyedRandom], Edits]]] = {
+    SessionKind.TERM: _term,
+    SessionKind.PHRASE: _phrase,
+    SessionKind.CASE: _case,
+    SessionKind.HYPHEN: _hyphen,
+    SessionKind.SPELLING: _spelling,
+    SessionKind.MARKUP: _markup,
+    SessionKind.ADDED_WORD: _added_word,
+    SessionKind.DROPPED_WORD: _dropped_word,
+    SessionKind.ENDING: _ending,
+    SessionKind.PAIR: _pair,
+    SessionKind.HEADING: _heading,
+    SessionKind.LIST_MARK: _list_mark,
+    SessionKind.ONCE: _once,
 }

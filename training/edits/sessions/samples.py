@@ -12,10 +12,10 @@ from reviser.core.edits import Edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.next_edits.prompt import LONGEST_EDIT, MOST_SHOWN, prompt_ids, recent_edit, shown_ids
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.edits.alignment import align
 from training.edits.edits import operators_of
-from training.edits.sessions.session import Session
+from training.edits.sessions.session import EditSession
 
 _SHOWN: Final = (0.4, 0.7, 0.9, 1.0)
 """Running shares of samples with one to four edits shown."""
@@ -36,7 +36,7 @@ class NextEditSample:
 
 
 def next_edit_sample(
-    session: Session, tokenizer: Tokenizer, vocabulary: Vocabulary, random: Random, most: int
+    session: EditSession, tokenizer: Tokenizer, vocabulary: Vocabulary, random: KeyedRandom, most: int
 ) -> NextEditSample | None:
     """One sample of a session, drawn at random; None if what was drawn has more than `most` ids, or no edit can be
     shown."""
@@ -60,7 +60,7 @@ def next_edit_sample(
     return NextEditSample(ids, given, sum(n not in made for n in inside))
 
 
-def _draw_shown(session: Session, random: Random) -> tuple[list[int], list[int]]:
+def _draw_shown(session: EditSession, random: KeyedRandom) -> tuple[list[int], list[int]]:
     """The edits that were made, in the order in which they were, and the last of them, which are shown."""
     count = len(session.edits)
     drawn = random.share()
@@ -85,7 +85,7 @@ def _can_be_shown(edit: Edit) -> bool:
 
 
 def _shown_ids(
-    session: Session, made: Sequence[int], shown: Sequence[int], tokenizer: Tokenizer, vocabulary: Vocabulary
+    session: EditSession, made: Sequence[int], shown: Sequence[int], tokenizer: Tokenizer, vocabulary: Vocabulary
 ) -> list[int]:
     """The excerpts of the edits that are shown; each shows the text as it was when its edit was made."""
     excerpts = []
@@ -106,7 +106,7 @@ def _inside(edit: Edit, window: tuple[int, int]) -> bool:
     return window[0] <= edit.start and edit.end <= window[1]
 
 
-def _written(session: Session, window: tuple[int, int], made: Sequence[int]) -> str:
+def _written(session: EditSession, window: tuple[int, int], made: Sequence[int]) -> str:
     """A window of the session's text with some of its edits made."""
     parts, done = [], window[0]
     for number in sorted(made):
@@ -116,7 +116,9 @@ def _written(session: Session, window: tuple[int, int], made: Sequence[int]) -> 
     return "".join([*parts, session.text[done : window[1]]])
 
 
-def _draw_window(session: Session, left: Sequence[int], shown: Sequence[int], random: Random) -> tuple[int, int]:
+def _draw_window(
+    session: EditSession, left: Sequence[int], shown: Sequence[int], random: KeyedRandom
+) -> tuple[int, int]:
     """A part of the text to be overtyped: half of them have an edit that is left, of the others most a place like
     one."""
     if left and random.chance(_SOMETHING_LEFT):
@@ -136,7 +138,7 @@ def _draw_window(session: Session, left: Sequence[int], shown: Sequence[int], ra
     return _around(session, *random.pick(places), random)
 
 
-def _around(session: Session, start: int, end: int, random: Random) -> tuple[int, int]:
+def _around(session: EditSession, start: int, end: int, random: KeyedRandom) -> tuple[int, int]:
     """A window of whole lines or sentences about a place; it cuts no edit."""
     text = session.text
     size = _SHORTEST + random.below(_LONGEST - _SHORTEST)

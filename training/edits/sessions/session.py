@@ -14,7 +14,7 @@ from training.data.sources import open_text
 
 
 @dataclass(frozen=True)
-class Session:
+class EditSession:
     """A text and its edits, which are in order and do not overlap."""
 
     text: str
@@ -43,7 +43,7 @@ def line_starts(text: str) -> list[int]:
     return starts
 
 
-def read_sessions(path: Path) -> Iterator[Session]:
+def read_sessions(path: Path) -> Iterator[EditSession]:
     """The sessions of a file of JSON lines, perhaps compressed; ReviserError if a line is no session."""
     try:
         with open_text(path) as lines:
@@ -56,7 +56,7 @@ def read_sessions(path: Path) -> Iterator[Session]:
         raise ReviserError(f"{path} cannot be read: {error}") from None
 
 
-def _session(line: str, place: str) -> Session:
+def _session(line: str, place: str) -> EditSession:
     try:
         row = json.loads(line)
         text = row["text"]
@@ -64,7 +64,7 @@ def _session(line: str, place: str) -> Session:
         about = [str(row.get(name, "")) for name in ("source", "commit", "path")]
     except (json.JSONDecodeError, KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ReviserError(f"{place}: not a session with text and edits") from None
-    return Session(text, edits, *about)
+    return EditSession(text, edits, *about)
 
 
 def _edits(text: str, rows: Sequence[tuple[int, int, int, str]]) -> tuple[Edit, ...]:

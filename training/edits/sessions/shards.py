@@ -24,12 +24,12 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.core.vocabulary import Vocabulary
-from training.data.randomness import Random, key
+from training.data.randomness import KeyedRandom, key
 from training.data.sources import documents
 from training.edits.edit_samples import in_passes
-from training.edits.sessions.made_up import Lexicon, made_up_session
+from training.edits.sessions.made_up import ShapeLexicon, made_up_session
 from training.edits.sessions.samples import NextEditSample, next_edit_sample
-from training.edits.sessions.session import Session, read_sessions
+from training.edits.sessions.session import EditSession, read_sessions
 from training.samples.generator import Histories
 from training.samples.mixture import Mixture
 
@@ -102,7 +102,7 @@ def _make(job: _Job) -> _Made:
     counts: Counter[str] = Counter()
     for kind, session, number, draws in _sessions(job):
         for draw in range(draws):
-            random = Random(key(options.seed, number, draw))
+            random = KeyedRandom(key(options.seed, number, draw))
             sample = next_edit_sample(session, tokenizer, vocabulary, random, options.longest)
             if sample is not None:
                 samples.append(sample)
@@ -122,7 +122,7 @@ def next_edit_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
     return Vocabulary(tokenizer.size, tokenizer.markers, name=tokenizer.name, kinds=LEARNED, overtypes=True)
 
 
-def _sessions(job: _Job) -> Iterator[tuple[str, Session, int, int]]:
+def _sessions(job: _Job) -> Iterator[tuple[str, EditSession, int, int]]:
     """The sessions of a part: their kind, their number, and how many samples each gives."""
     options = job.options
     number = 0
@@ -135,11 +135,11 @@ def _sessions(job: _Job) -> Iterator[tuple[str, Session, int, int]]:
     texts = list(islice(_texts(options.texts), job.number, None, job.of))
     if not texts:
         return
-    lexicon = Lexicon.of(texts[:_LEXICON_TEXTS])
+    lexicon = ShapeLexicon.of(texts[:_LEXICON_TEXTS])
     wanted = options.made_up // job.of
     for made in range(wanted):
         name = key(options.seed, job.number, made)
-        random = Random(name)
+        random = KeyedRandom(name)
         found = made_up_session(random.pick(texts), lexicon, random)
         if found is not None:
             session = found.session
@@ -148,7 +148,7 @@ def _sessions(job: _Job) -> Iterator[tuple[str, Session, int, int]]:
             yield found.kind.value, session, name, options.made_up_draws
 
 
-def reversed_session(session: Session) -> Session:
+def reversed_session(session: EditSession) -> EditSession:
     """The session that takes all edits back: its text has them, and they bring the text of the given one."""
     parts, edits = [], []
     done = length = 0
@@ -160,7 +160,7 @@ def reversed_session(session: Session) -> Session:
         length += len(edit.new)
         done = edit.end
     text = "".join([*parts, session.text[done:]])
-    return Session(text, tuple(edits), session.source, session.commit, session.path)
+    return EditSession(text, tuple(edits), session.source, session.commit, session.path)
 
 
 def _texts(path: Path) -> Iterator[str]:

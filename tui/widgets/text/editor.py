@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from tui.commands import TEXT_COMMANDS
 from tui.document.disk import plain_newlines
-from tui.document.draft import Draft, Kind, Selection
+from tui.document.draft import EditedText, Kind, Selection
 from tui.sheet import Sheet
 from tui.widgets.keyboard import written_by
 from tui.widgets.order import Begun
@@ -60,7 +60,7 @@ class Editor(TextView, can_focus=True):
         self._asking: Screen[object] | None = None
 
     @property
-    def _draft(self) -> Draft:
+    def _draft(self) -> EditedText:
         return self.sheet.draft
 
     def show(self, sheet: Sheet) -> None:

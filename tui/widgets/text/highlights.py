@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from rich.style import Style
 
 from tui.runs.review import Review
-from tui.runs.run import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
+from tui.runs.run import FADE_SECONDS, TRAIL_SECONDS, DraftRun, Trail
 from tui.sheet import Sheet
 from tui.widgets.text.ghost_text import Ghost, GhostBuffer, shown_as
 from tui.widgets.text.styles import TextStyles, fade_step
@@ -56,7 +56,7 @@ def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
     ]
 
 
-def losses(run: Run, styles: TextStyles, now: float, bare: bool) -> list[Ghost]:
+def losses(run: DraftRun, styles: TextStyles, now: float, bare: bool) -> list[Ghost]:
     """What the run has just erased, as long as it has not faded."""
     found = []
     for at, gone in groupby(run.erased, lambda erased: erased.at):
@@ -84,7 +84,7 @@ def review_highlights(review: Review, styles: TextStyles) -> list[Highlight]:
     ]
 
 
-def run_highlights(run: Run, styles: TextStyles, now: float, start: int, end: int) -> list[Highlight]:
+def run_highlights(run: DraftRun, styles: TextStyles, now: float, start: int, end: int) -> list[Highlight]:
     """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
     region = run.region
     highlights: list[Highlight] = [(region.start, region.end, styles.region)]
@@ -101,7 +101,7 @@ def run_highlights(run: Run, styles: TextStyles, now: float, start: int, end: in
     return [*highlights, (cursor, cursor + 1, styles.model)]
 
 
-def _trail_highlights(run: Run, styles: TextStyles, trail: Trail, now: float) -> Iterator[Highlight]:
+def _trail_highlights(run: DraftRun, styles: TextStyles, trail: Trail, now: float) -> Iterator[Highlight]:
     """The characters that the model's cursor has just passed, fainter with distance and time."""
     strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
     reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)

@@ -189,7 +189,7 @@ def _is_picture(character: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScreenRow:
     """A row of the screen: where its unit starts, which of the unit's rows it is, and its line."""
 
     unit: int
@@ -240,7 +240,7 @@ class Layout:
         self.width = width
         self.tab = tab
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> ScreenRow:
         """The row that shows `offset`."""
         buffer = self.buffer
         line = buffer.line_of(offset)
@@ -252,7 +252,7 @@ class Layout:
         index = bisect_right(rows, min(offset, end) - unit, key=lambda row: row.start) - 1
         return self._make(unit, index, rows, line, start, end)
 
-    def following(self, place: Place) -> Place | None:
+    def following(self, place: ScreenRow) -> ScreenRow | None:
         """The row below, None at the end."""
         end = self.buffer.line_end(place.line)
         rows = self._rows(place.unit, end)
@@ -265,7 +265,7 @@ class Layout:
             return self.place(self.buffer.line_start(place.line + 1))
         return None
 
-    def preceding(self, place: Place) -> Place | None:
+    def preceding(self, place: ScreenRow) -> ScreenRow | None:
         """The row above, None at the start."""
         if place.start == 0 and place.first_of_line:
             return None
@@ -273,16 +273,16 @@ class Layout:
             return self.place(self.buffer.line_end(place.line - 1))
         return self.place(place.start - 1)
 
-    def from_place(self, place: Place, count: int) -> list[Place]:
+    def from_place(self, place: ScreenRow, count: int) -> list[ScreenRow]:
         """Up to `count` rows, `place` the first."""
-        places: list[Place] = []
-        current: Place | None = place
+        places: list[ScreenRow] = []
+        current: ScreenRow | None = place
         while current is not None and len(places) < count:
             places.append(current)
             current = self.following(current)
         return places
 
-    def moved(self, place: Place, rows: int) -> Place:
+    def moved(self, place: ScreenRow, rows: int) -> ScreenRow:
         """The row so many rows below, or above if negative, as far as there are any."""
         step = self.following if rows > 0 else self.preceding
         for _ in range(abs(rows)):
@@ -312,9 +312,9 @@ class Layout:
     def _rows(self, unit: int, line_end: int) -> tuple[Row, ...]:
         return wrap(self.buffer.slice(unit, min(unit + FOLD, line_end)), self.width, self.tab)
 
-    def _make(self, unit: int, index: int, rows: tuple[Row, ...], line: int, start: int, end: int) -> Place:
+    def _make(self, unit: int, index: int, rows: tuple[Row, ...], line: int, start: int, end: int) -> ScreenRow:
         row = rows[index]
-        return Place(
+        return ScreenRow(
             unit,
             index,
             row,

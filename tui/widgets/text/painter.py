@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tui.widgets.text.highlights import Highlight, around_ghosts, run_highlights
-from tui.widgets.text.layout import Place
+from tui.widgets.text.layout import ScreenRow
 from tui.widgets.text.styles import TextStyles
 from tui.widgets.text.viewport import Viewport
 
@@ -51,7 +51,7 @@ class Painter:
         visible = Strip(body).crop(left, left + room).adjust_cell_length(room, self.styles.base)
         return Strip([gutter, *visible, bar])
 
-    def _gutter(self, place: Place) -> Segment:
+    def _gutter(self, place: ScreenRow) -> Segment:
         width = self._viewport.gutter_width
         if not width:
             return Segment("")
@@ -61,7 +61,7 @@ class Painter:
         style = self.styles.gutter_here if here else self.styles.gutter
         return Segment(f"{number:>{width - 2}}  ", style)
 
-    def _painted(self, place: Place, highlights: list[Highlight]) -> list[Segment]:
+    def _painted(self, place: ScreenRow, highlights: list[Highlight]) -> list[Segment]:
         """A row with highlights on it."""
         row, unit = place.row, place.unit
         segments = []
@@ -89,7 +89,7 @@ class Painter:
         return style
 
     def _highlights(
-        self, place: Place, now: float, matches: Sequence[tuple[int, int]], focused: bool
+        self, place: ScreenRow, now: float, matches: Sequence[tuple[int, int]], focused: bool
     ) -> list[Highlight]:
         """What is painted on a row, the lowest highlight first; a line's ending is one character wide."""
         styles, sheet, view = self.styles, self._viewport.sheet, self._viewport.view
@@ -114,7 +114,7 @@ class Painter:
             highlights += [(first, last, ghost.style) for first, last, ghost in view.spans(start, end)]
         return _meeting(highlights, start, end)
 
-    def _scrollbar(self, y: int, rows: list[Place]) -> Segment:
+    def _scrollbar(self, y: int, rows: list[ScreenRow]) -> Segment:
         length, height = self._viewport.view.length, self._viewport.height
         if rows[0].start == 0 and rows[-1].end == length:
             return Segment(" ", self.styles.base)

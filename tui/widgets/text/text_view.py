@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.document.searching import Search, SearchFailed
+from tui.document.searching import SearchFailed, TextSearch
 from tui.sheet import Sheet
 from tui.widgets.text.highlights import Overlay
 from tui.widgets.text.movements import REACH
@@ -63,7 +63,7 @@ class TextView(Widget):
     def __init__(self, sheet: Sheet, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.viewport = Viewport(sheet, self._shape, self._overlay)
-        self.search: Search | None = None
+        self.search: TextSearch | None = None
         # Read by tests in place of the time.
         self.clock: Callable[[], float] = time.monotonic
         # The moment that is drawn: one for all rows, so that they fit together.

@@ -10,7 +10,7 @@ from textual.geometry import Offset, Size
 from tui.sheet import Sheet
 from tui.widgets.text.ghost_text import GhostBuffer
 from tui.widgets.text.highlights import Highlight, Overlay
-from tui.widgets.text.layout import Layout, Lines, Place
+from tui.widgets.text.layout import Layout, Lines, ScreenRow
 
 _MARGIN = 1
 # Narrower widgets show no line numbers.
@@ -38,7 +38,7 @@ class Viewport:
         self._overlay = Overlay()
         self._view = GhostBuffer(sheet.draft.buffer)
         self._view_for: object = None
-        self._rows: list[Place] = []
+        self._rows: list[ScreenRow] = []
         self._rows_for: object = None
         # When the size changed last: of which sheet, what had been at the top, and what was put there.
         self._settled: tuple[Sheet | None, int, int] = (None, 0, 0)
@@ -97,7 +97,7 @@ class Viewport:
         shape = self._shape()
         return Layout(text, self.text_width if shape.word_wrap else None, shape.tab_width)
 
-    def rows(self) -> list[Place]:
+    def rows(self) -> list[ScreenRow]:
         """The rows on the screen, in the places of the view."""
         sheet, view = self.sheet, self.view
         key = (id(sheet), sheet.draft.version, view.ghosts, sheet.top, self._shape())
@@ -151,7 +151,7 @@ class Viewport:
         self._put_on_top(layout, min(wanted, self._last_top(layout), key=_start))
         self.sheet.follows_model = False
 
-    def _put_on_top(self, layout: Layout, place: Place, direction: int = -1) -> None:
+    def _put_on_top(self, layout: Layout, place: ScreenRow, direction: int = -1) -> None:
         """Let a row be the first on the screen, or the next that does not begin inside a ghost."""
         view = self.view
         step = layout.following if direction > 0 else layout.preceding
@@ -159,7 +159,7 @@ class Viewport:
             place = other
         self.sheet.top = view.real(place.start)
 
-    def _last_top(self, layout: Layout) -> Place:
+    def _last_top(self, layout: Layout) -> ScreenRow:
         last = layout.place(layout.buffer.length)
         return layout.moved(last, 1 - max(self.height, 1))
 
@@ -187,16 +187,16 @@ class Viewport:
         elif shift:
             self._put_on_top(layout, layout.moved(rows[0], shift), shift)
 
-    def _rows_between(self, layout: Layout, place: Place, edge: int, direction: int) -> int:
+    def _rows_between(self, layout: Layout, place: ScreenRow, edge: int, direction: int) -> int:
         """How many rows `place` is beyond the edge row; more than a screen counts as far."""
-        current: Place | None = layout.place(edge)
+        current: ScreenRow | None = layout.place(edge)
         count = 0
         while current is not None and count <= self.height and current.start != place.start:
             current = layout.following(current) if direction > 0 else layout.preceding(current)
             count += 1
         return direction * (count if current is not None else self.height + 1)
 
-    def _reveal_column(self, place: Place, offset: int) -> None:
+    def _reveal_column(self, place: ScreenRow, offset: int) -> None:
         sheet = self.sheet
         if self._shape().word_wrap:
             sheet.left = 0
@@ -237,5 +237,5 @@ class Viewport:
         self._settled = sheet, wanted, sheet.top
 
 
-def _start(place: Place) -> int:
+def _start(place: ScreenRow) -> int:
     return place.start

@@ -16,11 +16,11 @@ from torch.nn import functional
 from benchmarks.contestants.continuation_models import Diffusion, load_contestant
 from benchmarks.contestants.diffusion.released import read_released
 from benchmarks.measures.evaluators import load_evaluator
-from benchmarks.protocol.records import Prompt
+from benchmarks.protocol.records import TextPrompt
 from benchmarks.protocol.setup import Setup
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
-from reviser.scoring.perplexity import Text
+from reviser.scoring.perplexity import PromptedText
 
 CPU = torch.device("cpu")
 IDS, WIDTH, HEADS, BLOCKS, CONDITION = 50258, 8, 2, 2, 6
@@ -201,7 +201,7 @@ def test_released_models_are_contestants(config: dict[str, Any], method: str, tm
     assert contestant.method == method
     tokenizer = Gpt2Tokenizer()
     text = "There was once a"
-    prompts = [Prompt(f"p{n}", text, tuple(tokenizer.encode(text)), "", "") for n in range(3)]
+    prompts = [TextPrompt(f"p{n}", text, tuple(tokenizer.encode(text)), "", "") for n in range(3)]
     made = {g.prompt_id: g for g in contestant.generate(prompts, 1, lambda done: None)}
     again = {g.prompt_id: g for g in contestant.generate(prompts[2:], 1, lambda done: None)}
     assert len(made) == 3
@@ -214,7 +214,7 @@ def test_released_models_are_contestants(config: dict[str, Any], method: str, tm
 
 
 def test_a_released_mdlm_is_an_evaluator_and_sedd_is_not(tmp_path: Path) -> None:
-    texts = [Text("There was once a", " king")]
+    texts = [PromptedText("There was once a", " king")]
     evaluator = load_evaluator(str(released(tmp_path / "mdlm", MDLM)), CPU)
     (loss,) = evaluator.losses(texts)
     assert loss.total > 0

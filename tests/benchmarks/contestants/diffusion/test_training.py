@@ -14,13 +14,13 @@ from benchmarks.contestants.continuation_models import Diffusion, load_contestan
 from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion, save_diffusion
 from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
 from benchmarks.measures.evaluators import load_evaluator
-from benchmarks.protocol.records import Prompt
+from benchmarks.protocol.records import TextPrompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.tokenizer_files import make_tokenizer
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
-from reviser.scoring.perplexity import Text
+from reviser.scoring.perplexity import PromptedText
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from training.batches.loader import Loader
 from training.data.boundaries import boundary_classes
@@ -96,7 +96,7 @@ def test_a_folder_of_ours_is_a_contestant(saved: Path) -> None:
     contestant = load_contestant(str(saved), setup, device=CPU)
     assert isinstance(contestant, Diffusion)
     assert contestant.name == saved.name
-    prompts = [Prompt(f"p{n}", text, (), "", "") for n, text in enumerate(["in the hall", "all"])]
+    prompts = [TextPrompt(f"p{n}", text, (), "", "") for n, text in enumerate(["in the hall", "all"])]
     for generation in contestant.generate(prompts, 1, lambda done: None):
         assert len(generation.tokens) <= setup.new_tokens
         assert not {vocabulary().stop_id, vocabulary().size} & set(generation.tokens)
@@ -105,7 +105,7 @@ def test_a_folder_of_ours_is_a_contestant(saved: Path) -> None:
 def test_only_our_mdlm_is_an_evaluator(saved: Path) -> None:
     evaluator = load_evaluator(str(saved), CPU)
     assert evaluator.kind == "diffusion"
-    texts = [Text("in the", " hall"), Text("in", "")]
+    texts = [PromptedText("in the", " hall"), PromptedText("in", "")]
     if saved.name == "sedd":
         with pytest.raises(ReviserError, match="only an MDLM"):
             evaluator.losses(texts)

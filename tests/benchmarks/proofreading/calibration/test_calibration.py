@@ -12,18 +12,18 @@ import pytest
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.calibration import candidates, command
-from benchmarks.proofreading.calibration.candidates import Candidate, TextProposals, look
+from benchmarks.proofreading.calibration.candidates import ProposedChange, TextProposals, look
 from benchmarks.proofreading.calibration.curve import curve
 from benchmarks.proofreading.calibration.fitting import fitted
 from benchmarks.proofreading.calibration.sources import (
-    Source,
-    Text,
+    NamedTexts,
+    SourceText,
     distance,
     finished_source,
     pairs_source,
     public_source,
 )
-from benchmarks.protocol.runs import Cache
+from benchmarks.protocol.runs import RunCache
 from reviser.checkpoints import save
 from reviser.checkpoints.description import digest_of
 from reviser.cli.options import run_with
@@ -50,18 +50,18 @@ def change(text: str, old: str, new: str) -> Suggestion:
     return Suggestion(Edit(start, old, new), Kind.OTHER, 0.5)
 
 
-def drawn(count: int, seed: int = 0) -> list[Candidate]:
+def drawn(count: int, seed: int = 0) -> list[ProposedChange]:
     """Candidates that are right as often as a known calibration says."""
     draw = random.Random(seed)
     found = []
     for _ in range(count):
         kind, chance = draw.choice(KINDS), draw.uniform(0.05, 0.99)
         sure = TRUE.confidence(chance, kind, (0.0,) * 7)
-        found.append(Candidate("on", "in", kind, chance, 0.0, draw.random() < sure))
+        found.append(ProposedChange("on", "in", kind, chance, 0.0, draw.random() < sure))
     return found
 
 
-def texts_of(some: list[Candidate], source: str = "drawn") -> list[TextProposals]:
+def texts_of(some: list[ProposedChange], source: str = "drawn") -> list[TextProposals]:
     return [TextProposals(source, number, 1, (one,)) for number, one in enumerate(some)]
 
 
@@ -75,13 +75,13 @@ def test_the_distance_of_texts_is_in_words() -> None:
 
 
 def test_a_change_of_a_pair_is_right_if_it_brings_the_text_nearer() -> None:
-    text = Text("She go to school by an bus.", 2, ("She goes to school by bus.",))
+    text = SourceText("She go to school by an bus.", 2, ("She goes to school by bus.",))
     assert text.is_right(change(text.text, "go", "goes"))
     assert text.is_right(change(text.text, "an ", ""))
     assert not text.is_right(change(text.text, "go", "went"))
     assert not text.is_right(change(text.text, "an", "a"))
     assert not text.is_right(change(text.text, "to school", "schools"))
-    assert not Text("She goes.", 0).is_right(change("She goes.", "goes", "went"))
+    assert not SourceText("She goes.", 0).is_right(change("She goes.", "goes", "went"))
 
 
 def test_a_change_of_a_public_set_is_right_by_any_reference(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_texts_of_files(tmp_path: Path) -> None:
 
 def test_what_was_found_once_is_not_looked_for_again(tmp_path: Path) -> None:
     policy = Scripted({"teh": ("the", 0.4), "house": ("car", 0.2)})
-    texts = tuple(Text(f"I like teh house {word}.", 1, (f"I like the house {word}.",)) for word in "abc")
-    source = Source("own", texts)
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    texts = tuple(SourceText(f"I like teh house {word}.", 1, (f"I like the house {word}.",)) for word in "abc")
+    source = NamedTexts("own", texts)
+    with RunCache(tmp_path / "cache.sqlite") as cache:
         found = look(Proofreader(policy, GPT2), "m", source, cache)
         read = len(policy.read)
         assert look(Proofreader(policy, GPT2), "m", source, cache) == found
@@ -165,7 +165,7 @@ def test_too_few_changes_are_refused() -> None:
 
 
 def test_changes_that_are_less_often_right_the_likelier_they_are_are_refused() -> None:
-    some = [Candidate("on", "in", Kind.OTHER, n / 200, 0.0, n % 200 < 60) for n in range(10, 199)]
+    some = [ProposedChange("on", "in", Kind.OTHER, n / 200, 0.0, n % 200 < 60) for n in range(10, 199)]
     with pytest.raises(ReviserError, match="no more often right"):
         fitted(some, "a model")
 
@@ -188,8 +188,8 @@ def test_the_curve_of_a_calibration() -> None:
 
 
 def test_texts_left_alone_and_recall_are_of_texts_where_that_is_known() -> None:
-    wrong = Candidate("on", "in", Kind.OTHER, 0.6, 0.0, False)
-    right = Candidate("on", "in", Kind.OTHER, 0.85, 0.0, True)
+    wrong = ProposedChange("on", "in", Kind.OTHER, 0.6, 0.0, False)
+    right = ProposedChange("on", "in", Kind.OTHER, 0.85, 0.0, True)
     texts = [
         TextProposals("finished", 0, 0, (wrong,)),
         TextProposals("finished", 1, 0, ()),
@@ -220,7 +220,7 @@ def parts(tmp_path: Path) -> Path:
     pairs = [{"before": f"Text on number {n}.", "after": f"Text in number {n}."} for n in range(600)]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs), "utf-8")
     some = drawn(600)
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with RunCache(tmp_path / "cache.sqlite") as cache:
         for sort, source in (
             ("pairs", pairs_source(str(tmp_path / "own.jsonl"), None)),
             ("finished", finished_source(str(tmp_path / "own.jsonl"), "after", None)),

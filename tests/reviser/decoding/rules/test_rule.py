@@ -8,7 +8,7 @@ import numpy as np
 
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, seed
-from reviser.decoding.rules.rule import Rule
+from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.sampler import Sampler
 from reviser.model.scoring import Scores
 from tests.toys import VOCABULARY
@@ -25,7 +25,7 @@ class Even:
         return scores
 
 
-class Judging(Rule):
+class Judging(ScoreProcessor):
     """Refuses some ids, and wants others instead of some."""
 
     def __init__(self, instead: dict[int, list[int]]) -> None:
@@ -35,7 +35,7 @@ class Judging(Rule):
         return self._instead.get(id)
 
 
-def run(rules: Sequence[Rule], number: int = 3, limit: int = 30) -> Rollout:
+def run(rules: Sequence[ScoreProcessor], number: int = 3, limit: int = 30) -> Rollout:
     canvas, history = seed(VOCABULARY, [])
     rollout = Rollout(Even(), canvas, history, Sampler(seed=number), rules=rules, max_actions=limit)
     list(rollout)
@@ -43,7 +43,7 @@ def run(rules: Sequence[Rule], number: int = 3, limit: int = 30) -> Rollout:
 
 
 def test_a_rule_without_an_objection_changes_nothing() -> None:
-    assert run([]).history == run([Rule(), Judging({})]).history
+    assert run([]).history == run([ScoreProcessor(), Judging({})]).history
 
 
 def test_what_is_refused_is_drawn_again() -> None:

@@ -12,7 +12,7 @@ import pytest
 from reviser.core.edits import Edit
 from reviser.model.scoring import Outlook, Questions
 from reviser.proofreading.document import Draft
-from reviser.proofreading.evidence.readings import BEHIND, LeftToRight, Question, readings, shared
+from reviser.proofreading.evidence.readings import BEHIND, SentenceQuestion, SentenceReader, readings, shared
 from reviser.proofreading.guard.calibration import (
     BETTER,
     FOLLOWED,
@@ -53,10 +53,10 @@ def rules_of(engine: Engine) -> OvertypingRules:
     return rules
 
 
-def question(engine: Engine, *changed: str) -> Question:
+def question(engine: Engine, *changed: str) -> SentenceQuestion:
     encode = engine.tokenizer.encode
     sides = encode("I know the boy."), encode(" So do I.")
-    return Question(Passage(encode(TEXT), *sides), [encode(one) for one in changed])
+    return SentenceQuestion(Passage(encode(TEXT), *sides), [encode(one) for one in changed])
 
 
 def test_what_two_lists_share() -> None:
@@ -74,7 +74,7 @@ class Whole:
 
     def __init__(self, engine: Engine, ids: list[int]) -> None:
         self.rules = rules_of(engine)
-        self.canvas = LeftToRight(self.rules, question(engine)).canvas
+        self.canvas = SentenceReader(self.rules, question(engine)).canvas
         self.ids, self.expected, self.longest = ids[:-1], ids[1:], len(ids)
         self.asked: Questions = {}
         self.chances: list[float] = []
@@ -128,7 +128,7 @@ def test_neighbours_and_order_do_not_matter(engine: Engine) -> None:
 
 
 def test_a_reading_that_has_no_room_says_nothing(engine: Engine) -> None:
-    reader = LeftToRight(rules_of(engine), question(engine, *CHANGED))
+    reader = SentenceReader(rules_of(engine), question(engine, *CHANGED))
     reader.give_up()
     assert reader.over
     assert reader.found == [None] * len(CHANGED)
@@ -193,7 +193,7 @@ def test_a_change_is_vetoed_by_how_the_sentence_reads(engine: Engine) -> None:
 
 def test_what_could_not_be_accepted_is_not_read(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the changes are the same, to the last bit, as if all of it were."""
-    asked: list[Question] = []
+    asked: list[SentenceQuestion] = []
     real = model.readings
 
     def counted(*given: Any) -> list[list[float | None]]:

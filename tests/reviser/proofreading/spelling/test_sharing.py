@@ -19,7 +19,7 @@ from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.reading import Passage, overtype
 from reviser.proofreading.spelling import speller
 from reviser.proofreading.spelling.candidates import Candidate
-from reviser.proofreading.spelling.choosing import Overtyped, Place, Span
+from reviser.proofreading.spelling.choosing import MisspeltPlace, Overtyped, TokenSpan
 from reviser.proofreading.stages.model import ModelStage, Readings
 from reviser.session.engine import load_engine
 from tests.reviser.proofreading.spelling.test_properties import POLICY, TOKENIZER, VOCABULARY
@@ -31,10 +31,10 @@ IDS = st.integers(5, 40)
 class Keeps:
     """A judge that keeps every word, and reads some candidates before."""
 
-    def choose(self, place: Place) -> int | None:
+    def choose(self, place: MisspeltPlace) -> int | None:
         return None
 
-    def next_to_read(self, place: Place, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
+    def next_to_read(self, place: MisspeltPlace, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
         return next((number for number, known in enumerate(read) if not known), None)
 
 
@@ -58,7 +58,7 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     """Wherever the words are that the speller looked at: at the start, at the end, side by side."""
     bounds = sorted({min(cut, len(passage)) for cut in cuts})
     candidates = [Candidate("x", 1.0, 10)] * len(others)
-    places = [Place("w", Span(a, b), candidates, others) for a, b in pairwise(bounds)]
+    places = [MisspeltPlace("w", TokenSpan(a, b), candidates, others) for a, b in pairwise(bounds)]
 
     def reader(told: Sequence[Outlook] = ()) -> OvertypingReader:
         return OvertypingReader(RULES, passage, *sides, confidence=0.5, least=least, rousing=rousing, told=told)

@@ -10,7 +10,7 @@ from reviser.proofreading import english
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import MOST, candidates
-from reviser.proofreading.spelling.choosing import Place, Span
+from reviser.proofreading.spelling.choosing import MisspeltPlace, TokenSpan
 from reviser.proofreading.spelling.dictionary import LARGEST, SHIPPED, dictionary
 from reviser.proofreading.spelling.speller import PLAIN, Speller, chances
 from reviser.proofreading.spelling.unknown import Unknown, unknown_words
@@ -207,10 +207,10 @@ def test_what_opens_a_paragraph_is_read() -> None:
     assert plainly("becuase", opens=True) is None
 
 
-def place(kept: float, chance: float) -> Place:
+def place(kept: float, chance: float) -> MisspeltPlace:
     found = candidates("recieved", KNOWN)
     others = [chance, *[-30.0] * (len(found) - 1)]
-    return Place("recieved", Span(0, 1), found, [[1]] * len(found), kept, others)
+    return MisspeltPlace("recieved", TokenSpan(0, 1), found, [[1]] * len(found), kept, others)
 
 
 def test_chances_follow_the_model_and_add_up() -> None:

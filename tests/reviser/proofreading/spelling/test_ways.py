@@ -17,7 +17,7 @@ from reviser.model.scoring import Outlook
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import overtype
 from reviser.proofreading.spelling.candidates import Candidate
-from reviser.proofreading.spelling.choosing import LIKELIEST, Overtyped, Place, Span
+from reviser.proofreading.spelling.choosing import LIKELIEST, MisspeltPlace, Overtyped, TokenSpan
 from reviser.proofreading.spelling.speller import Weighing, chances
 from reviser.proofreading.spelling.ways import Ways
 from tests.reviser.proofreading.spelling.test_properties import MODEL, POLICY, VOCABULARY
@@ -111,7 +111,7 @@ def test_candidates_that_are_left_out_take_no_share(
     found = []
     for thoroughly in (True, False):
         candidates = [Candidate("x", distance, size) for _, distance, size in others]
-        place = Place("w", Span(1, 2), candidates, [tokens for tokens, _, _ in others])
+        place = MisspeltPlace("w", TokenSpan(1, 2), candidates, [tokens for tokens, _, _ in others])
         judge = Weighing(thoroughly=thoroughly)
         overtype(POLICY, [Overtyped(RULES, passage, (), (), [place], judge)])
         found.append(place)

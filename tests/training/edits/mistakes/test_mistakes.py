@@ -19,12 +19,12 @@ from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
 from tests.training.edits.test_edit_samples import overtyped
 from training.data.corpus import Corpus
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.data.shards import run as run_make_data
 from training.edits.edit_samples import Revisions
 from training.edits.mistakes.command import COMMANDS
-from training.edits.mistakes.generator import Table
-from training.edits.mistakes.kinds import Kind, Recipe
+from training.edits.mistakes.generator import MistakeTable
+from training.edits.mistakes.kinds import MistakeKind, Recipe
 from training.edits.mistakes.source import BlendedEdits, MadeUpMistakes
 from training.edits.mistakes.spelling import WAYS, misspelt
 from training.edits.mistakes.table import Lexicon, load_table, make_table, save_table
@@ -56,7 +56,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def table(shards: Path) -> Table:
+def table(shards: Path) -> MistakeTable:
     return make_table(Corpus.open(shards), Gpt2Tokenizer())
 
 
@@ -64,13 +64,13 @@ def vocabulary(shards: Path) -> Vocabulary:
     return dataclasses.replace(Corpus.open(shards).vocabulary(), kinds=LEARNED)
 
 
-def source(shards: Path, table: Table, overtype: float = 0.0, **recipe: object) -> MadeUpMistakes:
+def source(shards: Path, table: MistakeTable, overtype: float = 0.0, **recipe: object) -> MadeUpMistakes:
     chosen = Recipe(**recipe)  # type: ignore[arg-type]
     corpus, mixture = Corpus.open(shards), Mixture(max_history=384, overtype=overtype)
     return MadeUpMistakes(corpus, table, vocabulary(shards), mixture, chosen, 3)
 
 
-def single(shards: Path, table: Table, kind: Kind, count: int = 60) -> set[tuple[str, str]]:
+def single(shards: Path, table: MistakeTable, kind: MistakeKind, count: int = 60) -> set[tuple[str, str]]:
     """Passages with one mistake of a kind: before and after."""
     made = source(shards, table, shares={kind.name.lower(): 1.0}, clean=0.0, rates=(0.0,), left=0.0, right=0.0)
     tokenizer = Gpt2Tokenizer()
@@ -79,8 +79,8 @@ def single(shards: Path, table: Table, kind: Kind, count: int = 60) -> set[tuple
     }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.SPLIT])
-def test_every_kind_is_made_alone(shards: Path, table: Table, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in MistakeKind if kind is not MistakeKind.SPLIT])
+def test_every_kind_is_made_alone(shards: Path, table: MistakeTable, kind: MistakeKind) -> None:
     found = single(shards, table, kind)
     assert found
     assert all(before != after for before, after in found)
@@ -89,33 +89,33 @@ def test_every_kind_is_made_alone(shards: Path, table: Table, kind: Kind) -> Non
 @pytest.mark.parametrize(
     ("kind", "right", "wrong"),
     [
-        (Kind.ARTICLE_DROP, "saw that the light", "saw that light"),
-        (Kind.CONFUSED, "better than me", "better then me"),
-        (Kind.APOSTROPHE, "It's a long way", "Its a long way"),
-        (Kind.HYPHEN, "well-known", "well known"),
-        (Kind.PHRASE, "would have told", "would of told"),
-        (Kind.PHRASE, "a lot of", "alot of"),
-        (Kind.NOUN, "The information", "The informations"),
-        (Kind.VERB, "They're looking", "They're looks"),
-        (Kind.WORD_FORM, "better than me", "best than me"),
-        (Kind.CASE, "In London I", "In london I"),
-        (Kind.CASE, "In London I", "In London i"),
-        (Kind.END_DROP, "very useful.", "very useful"),
-        (Kind.COMMA_DROP, "old man, who", "old man who"),
-        (Kind.PREPOSITION_DROP, "listen to his", "listen his"),
+        (MistakeKind.ARTICLE_DROP, "saw that the light", "saw that light"),
+        (MistakeKind.CONFUSED, "better than me", "better then me"),
+        (MistakeKind.APOSTROPHE, "It's a long way", "Its a long way"),
+        (MistakeKind.HYPHEN, "well-known", "well known"),
+        (MistakeKind.PHRASE, "would have told", "would of told"),
+        (MistakeKind.PHRASE, "a lot of", "alot of"),
+        (MistakeKind.NOUN, "The information", "The informations"),
+        (MistakeKind.VERB, "They're looking", "They're looks"),
+        (MistakeKind.WORD_FORM, "better than me", "best than me"),
+        (MistakeKind.CASE, "In London I", "In london I"),
+        (MistakeKind.CASE, "In London I", "In London i"),
+        (MistakeKind.END_DROP, "very useful.", "very useful"),
+        (MistakeKind.COMMA_DROP, "old man, who", "old man who"),
+        (MistakeKind.PREPOSITION_DROP, "listen to his", "listen his"),
     ],
 )
-def test_known_mistakes_come_up(shards: Path, table: Table, kind: Kind, right: str, wrong: str) -> None:
+def test_known_mistakes_come_up(shards: Path, table: MistakeTable, kind: MistakeKind, right: str, wrong: str) -> None:
     found = single(shards, table, kind, count=800)
     assert any(wrong in before and right in after for before, after in found)
 
 
-def test_a_run_on_joins_two_sentences(shards: Path, table: Table) -> None:
-    for before, after in single(shards, table, Kind.RUN_ON):
+def test_a_run_on_joins_two_sentences(shards: Path, table: MistakeTable) -> None:
+    for before, after in single(shards, table, MistakeKind.RUN_ON):
         assert before.count(".") == after.count(".") - 1
 
 
-def test_tokens_are_those_of_the_text(shards: Path, table: Table) -> None:
+def test_tokens_are_those_of_the_text(shards: Path, table: MistakeTable) -> None:
     tokenizer = Gpt2Tokenizer()
     for left, before, after, _ in source(shards, table, left=0.0).parts(0, 300):
         assert not left
@@ -123,7 +123,7 @@ def test_tokens_are_those_of_the_text(shards: Path, table: Table) -> None:
             assert tokenizer.encode(decode(tokenizer, tokens)) == tokens
 
 
-def test_actions_put_the_passage_right(shards: Path, table: Table) -> None:
+def test_actions_put_the_passage_right(shards: Path, table: MistakeTable) -> None:
     made, words = source(shards, table), vocabulary(shards)
     histories = made.histories(0, 0, 200)
     for number, (left, before, after, right) in enumerate(made.parts(0, 200)):
@@ -140,7 +140,7 @@ def test_actions_put_the_passage_right(shards: Path, table: Table) -> None:
         assert canvas.tokens == [*left, *after, *right]
 
 
-def test_a_passage_is_overtyped_with_what_is_right(shards: Path, table: Table) -> None:
+def test_a_passage_is_overtyped_with_what_is_right(shards: Path, table: MistakeTable) -> None:
     made, words = source(shards, table, overtype=1.0), vocabulary(shards)
     histories = made.histories(0, 0, 200)
     for number, (_, before, after, _) in enumerate(made.parts(0, 200)):
@@ -150,7 +150,7 @@ def test_a_passage_is_overtyped_with_what_is_right(shards: Path, table: Table) -
         assert histories.counted[number].argmax() == ids.index(words.overtype_id) + 1
 
 
-def test_samples_are_the_same_however_they_are_asked_for(shards: Path, table: Table) -> None:
+def test_samples_are_the_same_however_they_are_asked_for(shards: Path, table: MistakeTable) -> None:
     whole = source(shards, table).histories(0, 0, 60)
     halves = [source(shards, table).histories(0, first, first + 30) for first in (0, 30)]
     assert np.array_equal(whole.ids, np.concatenate([half.ids for half in halves]))
@@ -158,12 +158,12 @@ def test_samples_are_the_same_however_they_are_asked_for(shards: Path, table: Ta
     assert np.array_equal(later.ids, halves[1].ids)
 
 
-def test_as_many_are_clean_as_the_recipe_says(shards: Path, table: Table) -> None:
+def test_as_many_are_clean_as_the_recipe_says(shards: Path, table: MistakeTable) -> None:
     clean = sum(before == after for _, before, after, _ in source(shards, table).parts(0, 1000))
     assert 0.2 < clean / 1000 < 0.34
 
 
-def test_shares_are_kept(shards: Path, table: Table) -> None:
+def test_shares_are_kept(shards: Path, table: MistakeTable) -> None:
     made = source(shards, table, shares={"spelling": 3.0, "verb": 1.0})
     made.histories(0, 0, 600)
     counts = Counter({name: count for name, count in made.counts.items() if count})
@@ -171,7 +171,7 @@ def test_shares_are_kept(shards: Path, table: Table) -> None:
     assert 2 < counts["spelling"] / counts["verb"] < 4.5
 
 
-def test_a_table_survives_being_saved(table: Table, tmp_path: Path) -> None:
+def test_a_table_survives_being_saved(table: MistakeTable, tmp_path: Path) -> None:
     save_table(tmp_path / "table.npz", table)
     again = load_table(tmp_path / "table.npz")
     for name, part in table._asdict().items():
@@ -182,16 +182,16 @@ def test_a_table_survives_being_saved(table: Table, tmp_path: Path) -> None:
 
 
 def test_misspellings_stay_near_the_word() -> None:
-    found = {misspelt("receive", Random(seed)) for seed in range(300)}
+    found = {misspelt("receive", KeyedRandom(seed)) for seed in range(300)}
     assert {"recieve", "receve", "recceive"} <= found
     assert all(SequenceMatcher(None, "receive", wrong).ratio() > 0.7 for wrong in found)
     for _, way in WAYS:
-        assert way("necessary", Random(1)).isalpha()
+        assert way("necessary", KeyedRandom(1)).isalpha()
 
 
 def test_words_of_the_corpus_are_no_misspellings() -> None:
     lexicon = Lexicon(Counter({"form": 100, "from": 100}))
-    wrong = [other for kind, _, other in lexicon.alternatives("from") if kind is Kind.SPELLING]
+    wrong = [other for kind, _, other in lexicon.alternatives("from") if kind is MistakeKind.SPELLING]
     assert wrong
     assert "form" not in wrong
 
@@ -213,7 +213,7 @@ def test_a_wrong_recipe_is_refused(tmp_path: Path, recipe: dict[str, object], ab
         Recipe.load(path)
 
 
-def test_real_edits_are_blended_in(shards: Path, table: Table, tmp_path: Path) -> None:
+def test_real_edits_are_blended_in(shards: Path, table: MistakeTable, tmp_path: Path) -> None:
     edits = tmp_path / "edits.jsonl"
     edits.write_text(json.dumps({"before": "One tow three.", "after": "One two three."}) + "\n")
     folder = str(tmp_path / "edits")

@@ -13,12 +13,12 @@ from reviser.cli.options import run_one_of
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
-from training.data.randomness import Random
+from training.data.randomness import KeyedRandom
 from training.edits.sessions.command import COMMANDS
 from training.edits.sessions.history import sessions_of, word_edits
-from training.edits.sessions.made_up import Kind, Lexicon, made_up_session
+from training.edits.sessions.made_up import SessionKind, ShapeLexicon, made_up_session
 from training.edits.sessions.samples import next_edit_sample
-from training.edits.sessions.session import Session, read_sessions
+from training.edits.sessions.session import EditSession, read_sessions
 from training.edits.sessions.shards import StoredNextEdits, next_edit_vocabulary, reversed_session
 from training.samples.mixture import Mixture
 
@@ -53,7 +53,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def applied(session: Session) -> str:
+def applied(session: EditSession) -> str:
     parts, done = [], 0
     for edit in session.edits:
         parts += [session.text[done : edit.start], edit.new]
@@ -94,10 +94,10 @@ def test_lines_written_anew_are_no_edits() -> None:
 
 
 def test_made_up_sessions_are_of_all_kinds_and_can_be_taken_back() -> None:
-    lexicon = Lexicon(["customer", "window"], ["Berlin", "Machine"])
-    kinds: Counter[Kind] = Counter()
+    lexicon = ShapeLexicon(["customer", "window"], ["Berlin", "Machine"])
+    kinds: Counter[SessionKind] = Counter()
     for number in range(600):
-        made = made_up_session(TEXT, lexicon, Random(number))
+        made = made_up_session(TEXT, lexicon, KeyedRandom(number))
         if made is None:
             continue
         kinds[made.kind] += 1
@@ -107,17 +107,17 @@ def test_made_up_sessions_are_of_all_kinds_and_can_be_taken_back() -> None:
         back = reversed_session(session)
         assert back.text == applied(session)
         assert applied(back) == session.text
-    assert set(kinds) == set(Kind)
+    assert set(kinds) == set(SessionKind)
 
 
 def test_a_sample_shows_edits_and_makes_those_of_its_window() -> None:
     tokenizer = Gpt2Tokenizer()
     vocabulary = next_edit_vocabulary(tokenizer)
     found = TEXT.index("e-mail"), TEXT.rindex("e-mail")
-    session = Session(TEXT, tuple(Edit(at, "e-mail", "email") for at in found))
+    session = EditSession(TEXT, tuple(Edit(at, "e-mail", "email") for at in found))
     left = 0
     for number in range(60):
-        sample = next_edit_sample(session, tokenizer, vocabulary, Random(number), 640)
+        sample = next_edit_sample(session, tokenizer, vocabulary, KeyedRandom(number), 640)
         assert sample is not None
         assert sample.ids[-1] == vocabulary.stop_id
         assert sample.ids[sample.given - 1] == vocabulary.overtype_id
