@@ -8,10 +8,11 @@ from pathlib import Path
 
 from reviser.checking.cache import Cache, Keys, model_digest
 from reviser.checking.findings import Checked, Failed, Result, Source
-from reviser.checking.workers import Outcome, ReaderSettings, Tell, proofread_in_batches, usual_jobs
+from reviser.checking.workers import Outcome, ReaderSettings, proofread_in_batches, usual_jobs
 from reviser.checkpoints.library import find_model
 from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
+from reviser.proofreading.reading import Tell
 from reviser.proofreading.request import Request
 from reviser.session.documents import DocumentFile
 

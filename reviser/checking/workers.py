@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from reviser.checking.findings import Result
 from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
+from reviser.proofreading.reading import Tell
 from reviser.proofreading.suggestion import Kind
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ _BATCHES_OF_WORKER: Final = 4
 _MOST_THREADS: Final = 8
 
 Outcome = Result | ReviserError
-Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def proofread_in_batches(
 ) -> Iterator[dict[int, Outcome]]:
     """Proofread drafts in `jobs` processes at the most; outcomes come as they are there, by the drafts' numbers.
 
-    `tell` hears how many of how many sentences of a batch have been read.
+    `tell` hears how many of how many sentences have been read, of all batches that were begun.
     """
     batches = _batches(drafts, jobs)
     jobs = min(jobs, len(batches))
@@ -84,9 +85,27 @@ def proofread_in_batches(
         yield from _by_workers(drafts, batches, reading.shared(jobs), jobs, tell)
         return
     proofreader = reading.load()
+    heard = _Heard(tell)
     for batch in batches:
-        outcomes = _outcomes(proofreader, [drafts[number] for number in batch], tell)
+        outcomes = _outcomes(proofreader, [drafts[number] for number in batch], partial(heard.take, batch[0]))
         yield dict(zip(batch, outcomes, strict=True))
+
+
+class _Heard:
+    """What was heard of batches, told of all together."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._last: dict[int, tuple[int, int]] = {}
+        self._read = self._of = 0
+
+    def take(self, batch: int, read: int, of: int) -> None:
+        """Hear of a batch, which goes by the number of its first draft."""
+        read_before, of_before = self._last.get(batch, (0, 0))
+        self._last[batch] = read, of
+        self._read += read - read_before
+        self._of += of - of_before
+        self._tell(self._read, self._of)
 
 
 def _batches(drafts: Sequence[Draft], jobs: int) -> list[list[int]]:
@@ -123,6 +142,7 @@ def _by_workers(
     drafts: Sequence[Draft], batches: Sequence[Sequence[int]], reading: ReaderSettings, jobs: int, tell: Tell
 ) -> Iterator[dict[int, Outcome]]:
     waiting = list(reversed(batches))
+    heard = _Heard(tell)
     with ExitStack() as stack:
         busy: dict[Connection, Sequence[int]] = {}
 
@@ -148,7 +168,7 @@ def _by_workers(
                 if isinstance(answer, ReviserError):
                     raise answer
                 if isinstance(answer, tuple):
-                    tell(*answer)
+                    heard.take(busy[pipe][0], *answer)
                     continue
                 yield dict(zip(busy.pop(pipe), answer, strict=True))
                 if waiting:

@@ -1,15 +1,22 @@
-"""What a command says of its progress on a terminal; rich is loaded only where there is one."""
+"""What a command says of its progress: in a terminal all the time, by rich, which is loaded only there; into a pipe now and then."""
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from reviser.core.counts import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+
+SECONDS_BETWEEN_LINES: Final = 10.0
+"""Between two lines that are printed into a pipe; what is over sooner prints none."""
 
 
 def _terminal() -> Console | None:
@@ -24,31 +31,58 @@ def _terminal() -> Console | None:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on a terminal's standard error what is going on, and let it be said anew; nothing into a pipe."""
+    """Say on a terminal's standard error what is going on, and let it be said anew; into a pipe, a line now and
+    then."""
     console = _terminal()
     if console is None:
-        yield lambda text: None
+        with _lines_now_and_then(what) as tell:
+            yield tell
         return
     with console.status(what) as status:
         yield status.update
 
 
-class Counting:
-    """How much of something is done, as a bar on a terminal's standard error; None for no bar."""
+@contextmanager
+def _lines_now_and_then(what: str) -> Iterator[Callable[[str], None]]:
+    """Print what is going on every few seconds, as long as it goes on."""
+    said = [what]
+    over = threading.Event()
 
-    def __init__(self, bar: Progress | None, what: str, total: int) -> None:
+    def speak() -> None:
+        while not over.wait(SECONDS_BETWEEN_LINES):
+            print(f"reviser: {said[0]}", file=sys.stderr, flush=True)
+
+    speaker = threading.Thread(target=speak, daemon=True)
+    speaker.start()
+    try:
+        yield lambda text: said.__setitem__(0, text)
+    finally:
+        over.set()
+        speaker.join()
+
+
+class Counting:
+    """How much of something is done, as a bar on a terminal's standard error, or as lines in a pipe."""
+
+    def __init__(self, what: str, total: int, bar: Progress | None, say: Callable[[str], None]) -> None:
         self._bar = bar
         self._task = None if bar is None else bar.add_task(what, total=total)
+        self._say = say
+        self._what, self._done, self._total = what, 0, total
 
     def tell(self, what: str) -> None:
         """Say anew what is going on."""
+        self._what = what
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=what)
+        self._say(f"{what} ({self._done} of {counted(self._total, 'file')} done)")
 
     def advance(self) -> None:
         """One more is done."""
+        self._done += 1
         if self._bar is not None and self._task is not None:
             self._bar.advance(self._task)
+        self.tell(self._what)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -63,10 +97,11 @@ class Counting:
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Counting]:
-    """Show a bar on a terminal's standard error; nothing into a pipe."""
+    """Show how many of some files are done, on standard error: a bar in a terminal, into a pipe a line now and then."""
     console = _terminal()
     if console is None:
-        yield Counting(None, what, total)
+        with _lines_now_and_then(what) as say:
+            yield Counting(what, total, None, say)
         return
     from rich.progress import Progress
 
@@ -74,4 +109,4 @@ def counting(what: str, total: int) -> Iterator[Counting]:
     with Progress(
         *Progress.get_default_columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
-        yield Counting(bar, what, total)
+        yield Counting(what, total, bar, lambda text: None)

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from reviser.core.edits import Edit, apply_edits
@@ -154,7 +154,11 @@ class Document:
         return not any(low < suggestion.end and suggestion.start < high for low, high in self._foreign(paragraph))
 
     def _was_edited(self, start: int, end: int) -> bool:
-        for first, last, change in self.made:
+        # Neither edits nor their new texts overlap, so that those near the stretch stand together.
+        nearest = bisect_left(self.made, start, key=lambda made: made.end)
+        for first, last, change in islice(self.made, nearest, None):
+            if first > end:
+                break
             if change in self._open:
                 continue
             # A mark may be put beside a word that was corrected; nothing comes beside what was put in or taken out.
@@ -280,11 +284,11 @@ def _composed(original: str, text: str, earlier: Sequence[Suggestion], later: Se
     """Edits that made `text` of `original`, and edits of `text`, as edits of `original`."""
     placed = [*_in_new_text(earlier)]
     ends = [made.end for made in placed]
+    growths = [0, *accumulate(made.suggestion.edit.growth for made in placed)]
 
     def origin(place: int) -> int:
         """The place in the original of one that is in no earlier edit."""
-        before = placed[: bisect_right(ends, place)]
-        return place - sum(made.suggestion.edit.growth for made in before)
+        return place - growths[bisect_right(ends, place)]
 
     both = [(*made, True) for made in placed]
     both += [(change.start, change.end, change, False) for change in later]

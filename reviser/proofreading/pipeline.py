@@ -20,7 +20,7 @@ from reviser.proofreading.guard.calibration import Calibration, Search, calibrat
 from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import OvertypingReader
 from reviser.proofreading.project.settings import CONFIDENCE
-from reviser.proofreading.reading import AT_ONCE
+from reviser.proofreading.reading import AT_ONCE, Tell, told_from
 from reviser.proofreading.spelling.speller import Speller, UnknownWords, speller_for
 from reviser.proofreading.stages.model import ModelStage, Readings, key_of
 from reviser.proofreading.stages.rules import corrected_by_rules, rule_suggestions
@@ -40,8 +40,6 @@ LOOKS: Final = 3
 # What the correction of an unknown word may be called.
 _OF_SPELLING = frozenset(Kind) - {Kind.PUNCTUATION, Kind.WORD_ORDER, Kind.EXTRA_WORD}
 
-Tell = Callable[[int, int], None]
-"""Hears how many of how many sentences have been read."""
 Work = Sequence[tuple[Document, Guard]]
 
 
@@ -90,8 +88,7 @@ class Proofreader:
         """Correct several documents, whose sentences are read together."""
         work = self._guarded(drafts)
         search = self._calibration.search(self._confidence, self.kinds)
-        readings = self._prepare(work, search)
-        done = 0
+        done, readings = self._prepare(work, search, tell)
         for _ in range(LOOKS):
             done = self._look(work, search, readings, done, tell)
             if not sum([document.make() for document, _ in work]):
@@ -105,21 +102,24 @@ class Proofreader:
         documents = [Document(draft, listed) for draft in drafts]
         return [(one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed)) for one in documents]
 
-    def _prepare(self, work: Work, search: Search) -> Readings:
-        """Correct unknown words and sure mistakes; returns readings of sentences that these have left as they were."""
+    def _prepare(self, work: Work, search: Search, tell: Tell) -> tuple[int, Readings]:
+        """Correct unknown words and sure mistakes; returns how many sentences were read for that, and readings of
+        sentences that it has left as they were."""
         readings: Readings = {}
+        done = 0
         if self._speller is not None and self.kinds & _OF_SPELLING:
-            self._correct_words(self._speller, work, search, readings)
+            done = self._correct_words(self._speller, work, search, readings, tell)
         if self._phrases:
             for document, guard in work:
                 for sentence, found in rule_suggestions(document):
                     guard.admit(sentence, found)
                 if document.accepted:
                     document.make(then_all=True)
-        return readings
+        return done, readings
 
-    def _correct_words(self, speller: Speller, work: Work, search: Search, readings: Readings) -> None:
-        """Correct the words of documents that are not in the list of words, before anything else is read."""
+    def _correct_words(self, speller: Speller, work: Work, search: Search, readings: Readings, tell: Tell) -> int:
+        """Correct the words of documents that are not in the list of words, before anything else is read; returns how
+        many sentences have such words."""
         # What a rule says of several words, "many informations", is better than what the speller says of one.
         elsewhere: Corrected = corrected_by_rules if self._phrases else lambda paragraph: ()
         for document, guard in work:
@@ -148,10 +148,11 @@ class Proofreader:
             for document, guard in work
             for one in misspelt(document, speller, guard.names, elsewhere, stage.sentences_of)
         ]
-        for one, likely in likely_words(found, speller, shown):
+        for one, likely in likely_words(found, speller, shown, tell):
             guards[id(one.document)].admit(one.sentence, likely)
         for document in {id(one.document): one.document for one in found}.values():
             document.make(then_all=True, revisable=True)
+        return len(found)
 
     def _look(self, work: Work, search: Search, readings: Readings, done: int, tell: Tell) -> int:
         """Read what documents want to have read, after `done` sentences; returns how many have been read then."""
@@ -161,7 +162,7 @@ class Proofreader:
         for at in range(0, len(found), AT_ONCE):
             tell(done, total)
             some = found[at : at + AT_ONCE]
-            offers = self.stage.suggest(some, search, readings)
+            offers = self.stage.suggest(some, search, readings, told_from(tell, done, total))
             if self._calibration.reads:
                 asked = [guards[id(document)] for document, _ in some]
                 offers = self.stage.with_evidence(offers, asked, self._calibration.best_reading)

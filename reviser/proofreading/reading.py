@@ -3,7 +3,7 @@ one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -20,6 +20,15 @@ LEAST_CONFIDENCE: Final = 0.01
 """What is less likely than this is not looked for, whatever is asked for."""
 
 
+Tell = Callable[[int, int], None]
+"""Hears how many of how many sentences have been read: one that is read again counts twice."""
+
+
+def told_from(tell: Tell, done: int, total: int) -> Callable[[int], None]:
+    """Tells how many sentences more than `done` have been read, of `total`."""
+    return lambda more: tell(done + more, total)
+
+
 class Passage(NamedTuple):
     """Tokens to be corrected, and those around them, which stay."""
 
@@ -28,10 +37,12 @@ class Passage(NamedTuple):
     right: Sequence[int] = ()
 
 
-def find_corrections(policy: SessionPolicy, passages: Sequence[Passage], search: Search) -> list[list[Correction]]:
-    """The corrections of each passage that a search asks for, in any order."""
+def find_corrections(
+    policy: SessionPolicy, passages: Sequence[Passage], search: Search, tell: Callable[[int], None] | None = None
+) -> list[list[Correction]]:
+    """The corrections of each passage that a search asks for, in any order; `tell` hears how many passages are read."""
     readers = [overtyping_reader(policy, passage, search) for passage in passages]
-    overtype(policy, readers)
+    overtype(policy, readers, tell)
     return [corrections_of(reader, search.least) for reader in readers]
 
 
@@ -69,14 +80,16 @@ def rules_for(vocabulary: Vocabulary) -> OvertypingRules:
     return OvertypingRules(vocabulary)
 
 
-def overtype(policy: SessionPolicy, readers: Sequence[Overtyper]) -> None:
-    """Let every reader write over its passage to the end."""
+def overtype(policy: SessionPolicy, readers: Sequence[Overtyper], tell: Callable[[int], None] | None = None) -> None:
+    """Let every reader write over its passage to the end; `tell` hears how many have."""
     decoder = getattr(policy, "decoder", None)
     if isinstance(decoder, ReadingDecoder):
-        read_overtyping(decoder, readers)
-    else:
-        for reader in readers:
-            _overtype_alone(policy, reader)
+        read_overtyping(decoder, readers, tell=tell)
+        return
+    for number, reader in enumerate(readers, start=1):
+        _overtype_alone(policy, reader)
+        if tell:
+            tell(number)
 
 
 def _overtype_alone(policy: SessionPolicy, reader: Overtyper) -> None:

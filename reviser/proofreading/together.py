@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,8 +25,10 @@ class _ReaderRow:
     reader: Overtyper | None = None
 
 
-def read_overtyping(decoder: ReadingDecoder, readers: Sequence[Overtyper], rows: int = ROWS) -> None:
-    """Let readers proofread their passages together, up to `rows` at a time.
+def read_overtyping(
+    decoder: ReadingDecoder, readers: Sequence[Overtyper], rows: int = ROWS, tell: Callable[[int], None] | None = None
+) -> None:
+    """Let readers proofread their passages together, up to `rows` at a time; `tell` hears how many are through.
 
     A row whose passage is read goes to the next passage at once, and keeps what both begin with: neighbours are
     best given one after the other. A reading that has no more room ends with what it has found.
@@ -43,6 +45,11 @@ def read_overtyping(decoder: ReadingDecoder, readers: Sequence[Overtyper], rows:
         ]
         while active := [row for row in all_rows if _find_reader(row, all_rows, room)]:
             _read_round(batch, active)
+            if tell:
+                tell(
+                    len(unread)
+                    - sum(len(row.waiting) + (row.reader is not None and not row.reader.over) for row in all_rows)
+                )
 
 
 def _find_reader(row: _ReaderRow, all_rows: Sequence[_ReaderRow], room: int) -> Overtyper | None:

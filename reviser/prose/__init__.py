@@ -3,7 +3,7 @@
 from reviser.prose.edits import safe_edits, same_structure, source_edits
 from reviser.prose.formats import Format, format_of, format_of_language
 from reviser.prose.paragraphs import Paragraph
-from reviser.prose.reading import paragraphs
+from reviser.prose.reading import paragraphs, unread
 from reviser.prose.sentences import sentences
 from reviser.prose.source import Role, Span
 
@@ -19,4 +19,5 @@ __all__ = [
     "same_structure",
     "sentences",
     "source_edits",
+    "unread",
 ]

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 from reviser.prose.formats import Format
@@ -90,6 +91,28 @@ class Paragraph:
         if 0 <= number < len(self.segments) - 1 and self.segments[number].end < end <= self.segments[number + 1].start:
             last = self.starts[number + 1]
         return Span(first, last)
+
+    def part(self, start: int, end: int) -> Paragraph:
+        """A stretch of the paragraph as one of its own."""
+        first, last = self.segment_at(start), bisect_left(self.ends, end)
+        span = self.source_span(start, end)
+        segments = [
+            Span(max(segment.start, span.start), min(segment.end, span.end))
+            for segment in self.segments[first : last + 1]
+        ]
+        own = bool(self.scope) and self.scope == Span(self.segments[0].start, self.segments[-1].end)
+        inside = self.protected[bisect_right(self._protected_ends, start) :]
+        return Paragraph(
+            self.text[start:end],
+            self.role,
+            tuple(segments),
+            tuple(
+                Span(max(a - start, 0), min(b, end) - start) for a, b in takewhile(lambda one: one.start < end, inside)
+            ),
+            span if own else self.scope,
+            frozenset(number - first for number in self.tight if first < number <= last),
+            tuple(one for _, one in self._written_between(start, end)),
+        )
 
     def touches_protected(self, start: int, end: int) -> bool:
         """Whether a change from `start` to `end` would alter a protected span, or cut it in two."""

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from reviser.prose.formats import Format
 from reviser.prose.paragraphs import Paragraph, merge, paragraph_of, text_of
+from reviser.prose.parts import overlong_words, parts_of
 from reviser.prose.readers import code, html, latex, markdown, messages, plain, rst
-from reviser.prose.source import Block, Line, split_lines
-from reviser.prose.words import fixed_words
+from reviser.prose.source import Block, Line, Span, split_lines
+from reviser.prose.words import OVERLONG, fixed_words
 
 _MARK = "\ufeff"
 
@@ -29,8 +30,20 @@ class Structure(NamedTuple):
 
 
 def paragraphs(text: str, format: Format) -> list[Paragraph]:
-    """The prose of a document that may be changed, in its order."""
-    return [paragraph_of(text, block, format) for block in _blocks(text, format)]
+    """The prose of a document that may be changed, in its order; a very long paragraph is several."""
+    return [part for block in _blocks(text, format) for part in parts_of(paragraph_of(text, block, format))]
+
+
+def unread(text: str, format: Format) -> list[Span]:
+    """What of a document's prose is not read: words of more than a thousand characters."""
+    if not OVERLONG.search(text):
+        return []
+    return [
+        span
+        for block in _blocks(text, format)
+        for span in overlong_words(paragraph_of(text, block, format))
+        if not any(low <= span.start and span.end <= high for low, high in block.protected)
+    ]
 
 
 def structure_of(text: str, format: Format) -> Structure:

@@ -162,10 +162,21 @@ _FIXED_IN_LATEX = re.compile("|".join(_KINDS))
 _FIXED = re.compile("|".join([*_KINDS, _TEMPLATES]))
 
 
+OVERLONG = re.compile(r"\S{1001,}")
+"""What is too long to be a word: data, for the most part."""
+
+
 def fixed_words(text: str, format: Format) -> list[Span]:
     """The spans of `text` that are no words of a language, and so are right as they are."""
     fixed = _FIXED_IN_LATEX if format is Format.LATEX else _FIXED
-    return [Span(*_end_at_word(text, found)) for found in fixed.finditer(text)]
+    found, place = list[Span](), 0
+    for word in [*OVERLONG.finditer(text), None]:
+        end = word.start() if word else len(text)
+        found += [Span(*_end_at_word(text, one)) for one in fixed.finditer(text, place, end)]
+        if word:
+            found.append(Span(*word.span()))
+            place = word.end()
+    return found
 
 
 def _end_at_word(text: str, found: re.Match[str]) -> tuple[int, int]:

@@ -395,7 +395,7 @@ def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:
                     continue
                 capitalised[word] += 1
                 # What follows a mark may be the start of a sentence, of a quotation, of a line.
-                if re.search(r"[\w,]\s\Z", paragraph.text[start : found.start()]):
+                if re.fullmatch(r"[\w,]\s", paragraph.text[max(start, found.start() - 2) : found.start()]):
                     within.add(word)
     return frozenset(
         word for word in within if capitalised[word] > 1 and word.lower() not in small and word.lower() not in _COMMON

@@ -243,24 +243,28 @@ class Speller:
         found = candidates(word, self.known)
         return tuple(each._replace(text=as_opening(each.text)) for each in found)
 
-    def find(self, passages: Sequence[UnknownWords]) -> list[list[Respelling]]:
-        """What the unknown words of passages stand for."""
+    def find(
+        self, passages: Sequence[UnknownWords], tell: Callable[[int], None] | None = None
+    ) -> list[list[Respelling]]:
+        """What the unknown words of passages stand for; `tell` hears how many passages are read."""
         return [
             [
                 found
                 for one, place in zip(strange.unknown, places, strict=True)
                 if (found := self._found(one, place)) is not None
             ]
-            for strange, places in zip(passages, self.judged(passages), strict=True)
+            for strange, places in zip(passages, self.judged(passages, tell=tell), strict=True)
         ]
 
-    def judged(self, passages: Sequence[UnknownWords], *, thoroughly: bool = False) -> list[list[MisspeltPlace]]:
+    def judged(
+        self, passages: Sequence[UnknownWords], *, thoroughly: bool = False, tell: Callable[[int], None] | None = None
+    ) -> list[list[MisspeltPlace]]:
         """What the model says of the unknown words of passages; thoroughly, also from left to right where there is
         no doubt."""
         judge = Weighing(thoroughly=thoroughly)
         all_places = [self._places(*strange[:3]) for strange in passages]
         pairs = zip(passages, all_places, strict=True)
-        overtype(self._policy, [self._reader(strange, places, judge) for strange, places in pairs])
+        overtype(self._policy, [self._reader(strange, places, judge) for strange, places in pairs], tell)
         return all_places
 
     def _reader(self, strange: UnknownWords, places: list[MisspeltPlace], judge: Weighing) -> Overtyper:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Final
@@ -85,20 +85,29 @@ class ModelStage:
                 elif 0 < len(tokens) <= longest and self._bytes(tokens) == text.encode():
                     yield Sentence(paragraph, span, tokens, span != whole)
 
-    def suggest(self, found: Sequence[tuple[Document, Sentence]], search: Search, known: Readings) -> list[Offer]:
-        """What the model would change in sentences; readings that are `known` are not made again."""
+    def suggest(
+        self,
+        found: Sequence[tuple[Document, Sentence]],
+        search: Search,
+        known: Readings,
+        tell: Callable[[int], None] | None = None,
+    ) -> list[Offer]:
+        """What the model would change in sentences; readings that are `known` are not made again. `tell` hears how
+        many sentences are read."""
         shown = [self.shown(sentence) for _, sentence in found]
-        corrections = self.find_corrections(shown, search, known)
+        corrections = self.find_corrections(shown, search, known, tell)
         return [
             (document, sentence, [*from_word_to_word(sentence, self._edits(sentence, some))])
             for (document, sentence), some in zip(found, corrections, strict=True)
         ]
 
-    def find_corrections(self, passages: Sequence[Passage], search: Search, known: Readings) -> list[list[Correction]]:
+    def find_corrections(
+        self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
+    ) -> list[list[Correction]]:
         """The corrections of passages that a search asks for, by readings that are there or made now."""
         keys = [*map(key_of, passages)]
         unread = [one for one, key in zip(passages, keys, strict=True) if key not in known]
-        found = iter(find_corrections(self._policy, unread, search))
+        found = iter(find_corrections(self._policy, unread, search, tell))
         return [corrections_of(known[key], search.least) if key in known else next(found) for key in keys]
 
     def reader(self, passage: Passage, search: Search, told: Sequence[Outlook]) -> OvertypingReader:

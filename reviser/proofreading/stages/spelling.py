@@ -10,7 +10,7 @@ from typing import NamedTuple
 from reviser.core.edits import Edit
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.document import Document, Sentence
-from reviser.proofreading.reading import AT_ONCE, Passage
+from reviser.proofreading.reading import AT_ONCE, Passage, Tell, told_from
 from reviser.proofreading.spelling.speller import Respelling, Speller, UnknownWords
 from reviser.proofreading.spelling.unknown import Unknown
 from reviser.proofreading.suggestion import Suggestion
@@ -70,12 +70,13 @@ def misspelt(
 
 
 def likely_words(
-    found: Sequence[Misspelt], speller: Speller, shown: Callable[[Misspelt], UnknownWords]
+    found: Sequence[Misspelt], speller: Speller, shown: Callable[[Misspelt], UnknownWords], tell: Tell
 ) -> Iterator[tuple[Misspelt, list[Suggestion]]]:
     """What the model takes unknown words for; `shown` says what it is shown of a sentence."""
     for at in range(0, len(found), AT_ONCE):
         some = found[at : at + AT_ONCE]
-        for one, corrections in zip(some, speller.find([*map(shown, some)]), strict=True):
+        corrected = speller.find([*map(shown, some)], told_from(tell, at, len(found)))
+        for one, corrections in zip(some, corrected, strict=True):
             yield one, suggestions(one.sentence, corrections)
 
 
