@@ -43,7 +43,7 @@ _MODULES = (
     "reviser.checking.workers",
     "reviser.checking.reports",
     "reviser.checkpoints.home",
-    "reviser.proofreading.phrases.english_rules",
+    "reviser.proofreading.rules.english",
     "reviser.proofreading.project.ignoring",
     "reviser.proofreading.pipeline",
     "reviser.proofreading.recording",

@@ -27,8 +27,8 @@ from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
 from reviser.proofreading.changes import changes
-from reviser.proofreading.phrases.english_rules import RULES
-from reviser.proofreading.phrases.matching import Found, apply, phrases_in
+from reviser.proofreading.rules.english import english, matcher
+from reviser.proofreading.rules.matching import Found, apply
 from reviser.prose import Format, Paragraph, paragraphs
 from training.data.sources import documents
 
@@ -108,7 +108,7 @@ def in_good_text(source: str, most: int, seed: int) -> Tally:
 
 
 def _found_in(paragraph: Paragraph) -> Iterator[tuple[Found, str]]:
-    for (start, end), some in phrases_in(paragraph):
+    for (start, end), some in matcher().find_in(paragraph):
         yield from ((one, paragraph.text[start:end]) for one in some)
 
 
@@ -179,7 +179,8 @@ def _line(where: str, one: Found, sentence: str) -> str:
 def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
     """How often rules are found to apply, by texts and by rules."""
     words = sum(tally.words for tally in good.values())
-    parts = [f"{len(RULES)} rules, {sum(len(rule.ways) for rule in RULES)} ways in which they match.\n"]
+    rules = english().rules
+    parts = [f"{len(rules)} rules, {sum(len(rule.ways) for rule in rules)} ways in which they match.\n"]
     rows: list[tuple[str, ...]]
     columns: tuple[str, ...]
     if good:
@@ -209,7 +210,7 @@ def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
         for name in sorted(found, key=lambda name: (-found[name], name))
     ]
     columns = ("rule", "in a million good words", "in sets", "in a reference", "otherwise", "P")
-    never = len(RULES) - len(found)
+    never = len(english().rules) - len(found)
     parts.append(f"## By rules\n\n{Table(columns, tuple(rows)).markdown()}\n{never} rules found nothing.\n")
     return "\n".join(parts)
 

@@ -170,8 +170,8 @@ class ModelStage:
             except UnicodeDecodeError:
                 continue
             before, old = data[:first].decode(), data[first:last].decode()
-            found.append((Edit(len(before), old, text), correction.confidence))
-        return sorted(found, key=lambda one: (one[0].start, one[0].end, one[0].new, one[1]))
+            found.append(SureEdit(Edit(len(before), old, text), correction.confidence))
+        return sorted(found, key=lambda one: (one.edit.start, one.edit.end, one.edit.new, one.confidence))
 
     def _bytes(self, tokens: Sequence[int]) -> bytes:
         return b"".join(map(self._tokenizer.token_bytes, tokens))

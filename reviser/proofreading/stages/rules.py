@@ -6,27 +6,29 @@ from collections.abc import Iterator
 
 from reviser.core.edits import Edit
 from reviser.proofreading.document import Document, Sentence
-from reviser.proofreading.stages.whole_words import from_word_to_word
+from reviser.proofreading.stages.whole_words import SureEdit, from_word_to_word
 from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Paragraph, Span
 
 
 def corrected_by_rules(paragraph: Paragraph) -> list[Span]:
     """Which stretches of a paragraph rules correct."""
-    from reviser.proofreading.phrases.matching import phrases_in
+    from reviser.proofreading.rules.english import matcher
 
-    return [
-        Span(span.start + one.start, span.start + one.end) for span, found in phrases_in(paragraph) for one in found
-    ]
+    found_in = matcher().find_in(paragraph)
+    return [Span(span.start + one.start, span.start + one.end) for span, found in found_in for one in found]
 
 
 def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Suggestion]]]:
     """What rules correct, sentence by sentence."""
-    from reviser.proofreading.phrases.matching import phrases_in
+    from reviser.proofreading.rules.english import matcher
 
     for paragraph in document.inside():
-        for span, found in phrases_in(paragraph):
+        for span, found in matcher().find_in(paragraph):
             sentence = Sentence(paragraph, span)
             text = sentence.text
-            edits = [(Edit(one.start, text[one.start : one.end], one.new), one.confidence) for one in found]
+            edits = [
+                SureEdit(Edit(one.start, text[one.start : one.end], one.new), one.confidence, one.kind, one.why)
+                for one in found
+            ]
             yield sentence, [*from_word_to_word(sentence, edits)]

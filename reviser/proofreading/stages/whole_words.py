@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from reviser.core.edits import Edit
 from reviser.proofreading.changes import changes, kind_of
 from reviser.proofreading.document import Sentence
-from reviser.proofreading.suggestion import Suggestion
+from reviser.proofreading.suggestion import Kind, Suggestion
 
-SureEdit = tuple[Edit, float]
-"""An edit of a sentence's text, and the confidence in it."""
+
+class SureEdit(NamedTuple):
+    """An edit of a sentence's text, and the confidence in it; its kind and a reason, where more is known than the
+    words."""
+
+    edit: Edit
+    confidence: float
+    kind: Kind | None = None
+    reason: str = ""
+
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
@@ -27,7 +36,7 @@ def from_word_to_word(sentence: Sentence, edits: Sequence[SureEdit]) -> Iterator
     text, low = sentence.text, sentence.span.start
     gap = len(text) - len(text.lstrip())
     place = -1
-    for edit, confidence in _whole(text, edits):
+    for edit, confidence, kind, reason in _whole(text, edits):
         written = _as_apostrophes(sentence.paragraph.text, edit.old, edit.new)
         after = _as_fragment(sentence, text[: edit.start] + written + text[edit.end :])
         if not after.strip() or after[:gap] != text[:gap]:
@@ -38,35 +47,35 @@ def from_word_to_word(sentence: Sentence, edits: Sequence[SureEdit]) -> Iterator
         if not all(len(_WORD.findall(part.old)) == len(_WORD.findall(part.new)) == 1 for part in parts):
             start, end = parts[0].start, parts[-1].end
             new = after[start : len(after) - (len(text) - end)]
-            kind = kind_of(text[start:end], new, text[:start], text[end:])
-            parts = [Suggestion(Edit(start, text[start:end], new), kind)]
+            told = kind_of(text[start:end], new, text[:start], text[end:])
+            parts = [Suggestion(Edit(start, text[start:end], new), told)]
         if parts[0].start <= place:
             continue
         place = parts[-1].end
         for part in parts:
-            yield Suggestion(part.edit.moved(low), part.kind, confidence)
+            yield Suggestion(part.edit.moved(low), kind or part.kind, confidence, reason)
 
 
 def _whole(text: str, edits: Sequence[SureEdit]) -> Iterator[SureEdit]:
     """The edits, those of one word made one, which is as sure as the least sure of them."""
     groups: list[list[SureEdit]] = []
     reached = -1
-    for edit, sure in edits:
-        start, end = _reach(text, edit)
-        if groups and edit.start < groups[-1][-1][0].end:
+    for one in edits:
+        start, end = _reach(text, one.edit)
+        if groups and one.edit.start < groups[-1][-1].edit.end:
             continue
         if groups and start < reached:
-            groups[-1].append((edit, sure))
+            groups[-1].append(one)
         else:
-            groups.append([(edit, sure)])
+            groups.append([one])
         reached = max(reached, end)
     for group in groups:
-        first, last = group[0][0], group[-1][0]
+        first, last = group[0].edit, group[-1].edit
         pieces = [first.new]
-        for (one, _), (other, _) in pairwise(group):
-            pieces += [text[one.end : other.start], other.new]
+        for before, other in pairwise(group):
+            pieces += [text[before.edit.end : other.edit.start], other.edit.new]
         whole = Edit(first.start, text[first.start : last.end], "".join(pieces))
-        yield whole, min(sure for _, sure in group)
+        yield group[0]._replace(edit=whole, confidence=min(one.confidence for one in group))
 
 
 def _reach(text: str, edit: Edit) -> tuple[int, int]:

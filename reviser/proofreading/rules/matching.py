@@ -5,15 +5,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Final, NamedTuple
 
 from reviser.proofreading.language.speech import speech_in
-from reviser.proofreading.phrases.rules import DATES, Element, Pattern, Rule, Table, patterns_of
+from reviser.proofreading.rules.classes import Classes
+from reviser.proofreading.rules.patterns import Conditions, Pattern, PatternReader, Rule
+from reviser.proofreading.suggestion import Kind
 from reviser.prose import Paragraph, Span, sentences
 
 ROUNDS: Final = 4
 """How often a sentence is gone through at the most: what a rule wrote may be what another one corrects."""
+
+DATES: Final = frozenset(
+    (
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *("january", "february", "april", "june", "july", "august", "september", "october", "november", "december"),
+    )
+)
+"""Words that rules name although they have a capital."""
 
 _CORE = r"[\w@#/\\&+=~%$€£^<>{}|-]"
 _TOKEN = re.compile(rf"{_CORE}+(?:['’.:]{_CORE}+)*|\S")
@@ -44,6 +53,8 @@ class Found(NamedTuple):
     new: str
     confidence: float
     rules: tuple[str, ...]
+    kind: Kind | None = None
+    why: str = ""
 
 
 def words_of(text: str, protected: Sequence[Span] = ()) -> list[Word]:
@@ -76,14 +87,20 @@ def _key(text: str, before: str) -> str:
     return ""
 
 
+def _within(span: Span, others: Sequence[Span]) -> list[Span]:
+    return [Span(one.start - span.start, one.end - span.start) for one in others]
+
+
 class Matcher:
     """Rules that are ready to be matched."""
 
-    def __init__(self, rules: Iterable[Rule], tables: Mapping[str, Table]) -> None:
+    def __init__(self, rules: Iterable[Rule], classes: Classes) -> None:
+        """`ReviserError` says which way of a rule cannot be read, and why."""
         self._patterns: dict[str, list[Pattern]] = {}
+        reader = PatternReader(classes)
         for rule in rules:
-            for pattern in patterns_of(rule, tables):
-                for key in pattern.keys:
+            for pattern in reader.patterns(rule):
+                for key in pattern.elements[pattern.anchor].words:
                     self._patterns.setdefault(key, []).append(pattern)
 
     @property
@@ -114,20 +131,43 @@ class Matcher:
             return found
         sure = min(one.confidence for one in every)
         names = tuple(dict.fromkeys(name for one in every for name in one.rules))
-        return [Found(*one, sure, names) for one in _differences(text, after, places)]
+        why = " ".join(dict.fromkeys(one.why for one in every if one.why))
+        return [Found(*one, sure, names, every[0].kind, why) for one in _differences(text, after, places)]
+
+    def find_in(self, paragraph: Paragraph) -> list[tuple[Span, list[Found]]]:
+        """The sentences of a paragraph in which rules correct something, and this, with places in the sentence."""
+        text = paragraph.text
+        if text.isupper():
+            return []
+        found, speech = [], None
+        for span in sentences(paragraph):
+            start, end = span
+            inside = [one for one in paragraph.protected if one.start < end and start < one.end]
+            if speech is None:
+                speech = speech_in(text)
+            some = self.find(text[start:end], _within(span, inside), _within(span, speech))
+            if some:
+                found.append((span, some))
+        return found
 
     def _once(self, text: str, protected: Sequence[Span], quoted: Sequence[Span]) -> list[Found]:
         words = words_of(text, protected)
+        keys = [word.key for word in words]
         found: list[tuple[int, int, Found]] = []
-        for at, word in enumerate(words):
-            for pattern in self._patterns.get(word.key, ()):
+        for at, key in enumerate(keys):
+            for pattern in self._patterns.get(key, ()):
                 start = at - pattern.anchor
-                if start < 0 or not _matches(pattern, words, start):
+                if start < 0 or start + len(pattern.elements) > len(keys):
                     continue
-                first, last = start + pattern.first, start + pattern.last
-                if one := _correction(pattern, text, words, first, last):
-                    speech = any(span.start <= one.start < span.end for span in quoted)
-                    if pattern.rule.quoted or not speech:
+                for offset, some in pattern.beside:
+                    if keys[at + offset] not in some:
+                        break
+                else:
+                    if not _matches(pattern, words, start):
+                        continue
+                    first, last = start + pattern.first, start + pattern.last
+                    one = _correction(pattern, text, words, first, last)
+                    if one and (pattern.rule.speech or not any(a <= one.start < b for a, b in quoted)):
                         found.append((first, -last, one))
         chosen: list[Found] = []
         for _, _, one in sorted(found, key=lambda one: one[:2]):
@@ -137,32 +177,32 @@ class Matcher:
 
 
 def _matches(pattern: Pattern, words: Sequence[Word], start: int) -> bool:
-    """Whether the words from a place on are what a pattern wants, and nothing around them speaks against it."""
-    end = start + len(pattern.elements)
-    if end > len(words):
-        return False
+    """Whether the words from a place on are what a pattern wants that names some of them, and nothing around them
+    speaks against it."""
     for place, element in enumerate(pattern.elements, start):
-        if not _accepts(element, words, place, start):
+        word = words[place]
+        if element.same is not None and (not word.key or word.key != words[start + element.same].key):
             return False
+        if element.test is not None and not (word.key and element.test(word.text)):
+            return False
+    end = start + len(pattern.elements)
     before = words[start - 1].key if start else ""
     behind = words[end].key if end < len(words) else ""
     return not (
         (before and before in pattern.before)
         or (behind and behind in pattern.behind)
-        or _has(words, pattern.unless_with)
-        or (pattern.only_with and not _has(words, pattern.only_with))
-        or _has(words[: start + pattern.first], pattern.unless)
-        or _has(_clause(words, start + pattern.first), pattern.unless_in_clause)
+        or not _holds(pattern.conditions, words, start + pattern.first)
     )
 
 
-def _accepts(element: Element, words: Sequence[Word], place: int, start: int) -> bool:
-    word = words[place]
-    if element.same is not None:
-        return bool(word.key) and word.key == words[start + element.same].key
-    if element.test is not None:
-        return bool(word.key) and element.test(word.text)
-    return word.key in element.words
+def _holds(conditions: Conditions, words: Sequence[Word], place: int) -> bool:
+    """Whether the words of a sentence, and those before a place, are what a rule wants."""
+    return not (
+        _has(words, conditions.unless_with)
+        or (conditions.only_with and not _has(words, conditions.only_with))
+        or _has(words[:place], conditions.unless)
+        or _has(_clause(words, place), conditions.unless_in_clause)
+    )
 
 
 def _clause(words: Sequence[Word], end: int) -> Sequence[Word]:
@@ -194,16 +234,16 @@ def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, 
     if not new:
         # What goes takes the space before it along; the first word of a sentence stays.
         before = words[first - 1].end
-        return Found(before, end, "", *_said(pattern)) if first > 1 and before < start else None
+        return _found(before, end, "", pattern.rule) if first > 1 and before < start else None
     if "’" in text and "'" not in text:
         new = new.replace("'", "’")
     if old.text[0].isupper() and not (old.key.partition("'")[0] == "i" and first > 1):
         new = new[0].upper() + new[1:]
-    return Found(start, end, new, *_said(pattern)) if new != text[start:end] else None
+    return _found(start, end, new, pattern.rule) if new != text[start:end] else None
 
 
-def _said(pattern: Pattern) -> tuple[float, tuple[str, ...]]:
-    return pattern.rule.confidence, (pattern.rule.name,)
+def _found(start: int, end: int, new: str, rule: Rule) -> Found:
+    return Found(start, end, new, rule.confidence, (rule.name,), rule.kind, rule.why)
 
 
 def apply(text: str, found: Sequence[Found]) -> str:
@@ -237,34 +277,3 @@ def _differences(text: str, after: str, places: Sequence[int]) -> list[tuple[int
             found.append((start, place, put))
         start, put = place + 1, ""
     return [one for one in found if text[one[0] : one[1]] != one[2]]
-
-
-def phrases_in(paragraph: Paragraph) -> list[tuple[Span, list[Found]]]:
-    """The sentences of a paragraph that have sure mistakes, and these, with places in the sentence."""
-    text = paragraph.text
-    if text.isupper():
-        return []
-    known = matcher()
-    found, speech = [], None
-    for span in sentences(paragraph):
-        start, end = span
-        inside = [one for one in paragraph.protected if one.start < end and start < one.end]
-        if speech is None:
-            speech = speech_in(text)
-        some = known.find(text[start:end], _within(span, inside), _within(span, speech))
-        if some:
-            found.append((span, some))
-    return found
-
-
-def _within(span: Span, others: Sequence[Span]) -> list[Span]:
-    return [Span(one.start - span.start, one.end - span.start) for one in others]
-
-
-@cache
-def matcher() -> Matcher:
-    """All rules, made ready when a text is first proofread."""
-    from reviser.proofreading.phrases.english_rules import RULES
-    from reviser.proofreading.phrases.tables import TABLES
-
-    return Matcher(RULES, TABLES)

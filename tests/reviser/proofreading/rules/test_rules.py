@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.proofreading.language.speech import speech_in
-from reviser.proofreading.phrases.english_rules import RULES
-from reviser.proofreading.phrases.matching import Found, Matcher, apply, matcher, words_of
-from reviser.proofreading.phrases.rules import Rule, patterns_of
-from reviser.proofreading.phrases.tables import TABLES, ed_form, ing_form, s_form
+from reviser.proofreading.rules.english import english, matcher
+from reviser.proofreading.rules.examples import check_examples
+from reviser.proofreading.rules.matching import Found, Matcher, apply, words_of
+from reviser.proofreading.rules.notation import RuleBook
+from reviser.proofreading.rules.patterns import Rule
 
+RULES = english().rules
 EXAMPLES = [wrong for rule in RULES for wrong, _ in rule.pairs()]
 # What the step was made for.
 WANTED = {
@@ -45,15 +47,17 @@ def corrected(text: str, among: Matcher | None = None) -> str:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_corrects_its_examples_and_leaves_its_near_misses(rule: Rule) -> None:
-    assert len(rule.corrected) >= 2
-    assert len(rule.left) >= 3
-    alone = Matcher([rule], TABLES)
+    assert len(rule.mends) >= 2
+    assert len(rule.leaves) >= 3
+    alone = RuleBook(english().classes, english().forms)
+    alone.rules.append(rule)
+    check_examples(alone)
     for wrong, right in rule.pairs():
         assert wrong != right
-        assert corrected(wrong, alone) == right
+        assert corrected(wrong, Matcher([rule], english().classes)) == right
         assert corrected(wrong) == right
         assert find(right) == []
-    for text in rule.left:
+    for text in rule.leaves:
         assert find(text) == [], text
 
 
@@ -139,24 +143,3 @@ def _seconds(known: Matcher, text: str) -> float:
     began = time.perf_counter()
     known.find(text)
     return time.perf_counter() - began
-
-
-def test_the_notation() -> None:
-    rule = Rule("r", ("!not very? red|blue [cat] -> dog",), (), ())
-    assert len(patterns_of(rule, TABLES)) == 2
-    known = Matcher([rule], TABLES)
-    assert corrected("A very red cat.", known) == "A very red dog."
-    assert corrected("It is not red cat.", known) == "It is not red cat."
-    own = Rule("r", ("red [cat <each-plural>] = !ever -> the $2",), (), ())
-    known = Matcher([own], TABLES)
-    assert corrected("A red cat books books.", known) == "A red the book books."
-    assert corrected("A red cat books books ever.", known) == "A red cat books books ever."
-    assert corrected("A red cat books.", known) == "A red cat books."
-    with pytest.raises(KeyError):
-        Matcher([Rule("r", ("[<nothing>] -> x",), (), ())], TABLES)
-
-
-def test_forms_by_rule() -> None:
-    assert [*map(s_form, ("go", "try", "play", "watch", "have"))] == ["goes", "tries", "plays", "watches", "has"]
-    assert [*map(ing_form, ("make", "lie", "stop", "see", "go"))] == ["making", "lying", "stopping", "seeing", "going"]
-    assert [*map(ed_form, ("like", "try", "stop", "play"))] == ["liked", "tried", "stopped", "played"]

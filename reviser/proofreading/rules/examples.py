@@ -1,0 +1,34 @@
+"""The examples of rules: each rule is tried on the sentences that it should mend, and on those that it should leave."""
+
+from __future__ import annotations
+
+from reviser.core.errors import ReviserError
+from reviser.proofreading.language.speech import speech_in
+from reviser.proofreading.rules.matching import Matcher, apply
+from reviser.proofreading.rules.notation import RuleBook
+from reviser.proofreading.rules.patterns import Rule
+
+
+def check_examples(book: RuleBook) -> None:
+    """Try every rule of a book by itself; `ReviserError` says in one sentence which one does not do what it says."""
+    for rule in book.rules:
+        matcher = Matcher([rule], book.classes)
+        if not rule.mends or not rule.leaves:
+            what = "leaves" if rule.mends else "mends"
+            raise ReviserError(f"the rule “{rule.name}” has no example of what it {what}")
+        _check(rule, matcher)
+
+
+def _check(rule: Rule, matcher: Matcher) -> None:
+    for wrong, right in rule.pairs():
+        if wrong == right:
+            raise ReviserError(f"the rule “{rule.name}” has an example in which nothing is {{wrong|right}}: “{right}”")
+        if (after := _corrected(wrong, matcher)) != right:
+            raise ReviserError(f"the rule “{rule.name}” makes “{after}” of “{wrong}”, and not “{right}”")
+    for text in (*rule.leaves, *(right for _, right in rule.pairs())):
+        if (after := _corrected(text, matcher)) != text:
+            raise ReviserError(f"the rule “{rule.name}” makes “{after}” of “{text}”, which it should leave")
+
+
+def _corrected(text: str, matcher: Matcher) -> str:
+    return apply(text, matcher.find(text, (), speech_in(text)))
