@@ -15,6 +15,7 @@ from typing import ClassVar
 from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.notifications import SeverityLevel
 from textual.widgets import Input
 
 from reviser.core.errors import ReviserError
@@ -228,6 +229,18 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
         """Do what was chosen in the palette."""
         if command is not None:
             await self.run_action(command.action, self.editor if command.of_text else None)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something in passing, where it covers no text."""
+        self.desk.status_line.tell(message, severity, self.NOTIFICATION_TIMEOUT if timeout is None else timeout)
 
     # Actions of several parts
 

@@ -97,6 +97,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("stop", "escape", "escape", "Stop", "Stop writing; back to the text"),
         Command("faster", "ctrl+up", "speed(1)", "Faster", "More actions a second"),
         Command("slower", "ctrl+down", "speed(-1)", "Slower", "Fewer actions a second"),
+        Command("full-speed", "alt+g", "full_speed", "At full speed", "The rest of the run at once", "Full speed"),
     ),
     "Looking through changes": (
         Command(
@@ -217,6 +218,7 @@ _FOOTER = (
     "reject",
     "next-change",
     "pause",
+    "full-speed",
     "step",
     "rewrite",
     "keep",
@@ -236,7 +238,7 @@ _FOOTER = (
 )
 # What a narrow footer shows rather than the rest: what matters at the moment, and the way out.
 _FIRST = (
-    *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change"),
+    *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change", "full-speed"),
     *("fix", "ignore", "next-mistake", "mistakes"),
     *("step", "rewrite", "timeline", "save", "continue", "infill", "revise", "find", "panel"),
 )
@@ -271,6 +273,8 @@ def _matters(id: str, sheet: Sheet) -> bool:
     a run is."""
     if id == "fix":
         return sheet.mistakes.here is not None
+    if id == "full-speed":
+        return sheet.open_run is not None and sheet.open_run.writing and sheet.open_run.speed > 0
     if id in ("next-mistake", "mistakes"):
         return len(sheet.mistakes) > 0 and sheet.open_run is None and sheet.review is None
     return True
@@ -322,7 +326,7 @@ def is_available(action: str, sheet: Sheet) -> bool:
         return sheet.run is not None and sheet.run.reviewable
     if sheet.review is not None and action in ("keep", "discard"):
         return True
-    if action in ("pause", "step"):
+    if action in ("pause", "step", "full_speed"):
         return run is not None and run.ending is None
     if action == "rewrite":
         return run is not None and run.branching

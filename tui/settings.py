@@ -22,7 +22,7 @@ class TuiSettings:
     wrap: bool = True
     line_numbers: bool = True
     tab_width: int = 4
-    speed: int = 0
+    speed: int = 8
     model: str | None = None
     threads: int | None = None
     max_actions: int = 256

@@ -10,6 +10,7 @@ from tui.document.disk import OpenFile
 from tui.document.draft import EditedText
 from tui.document.held import OpenMark
 from tui.document.journal import Journal
+from tui.document.words import WordCount
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review
 from tui.runs.run import DraftRun
@@ -24,6 +25,7 @@ class Sheet:
         self.file = file
         self.run: DraftRun | None = None
         self.mistakes = Mistakes(draft)
+        self.words = WordCount(draft)
         # The offset at the top of the view and the column at its left.
         self.top = 0
         self.left = 0

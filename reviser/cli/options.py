@@ -368,7 +368,7 @@ def _parameter(entry: Entry) -> inspect.Parameter:
         said["autocompletion"] = option.complete
     shown: Any = kind
     if option.choices:
-        shown = Enum(entry.name, {choice: choice for choice in option.choices})  # type: ignore[misc]
+        shown = Enum(entry.name, {choice: choice for choice in option.choices})  # type: ignore[misc, no-redef]
     default: Any = inspect.Parameter.empty
     if kind is bool:
         default = bool(entry.default) and not entry.turns_off

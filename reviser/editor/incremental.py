@@ -18,9 +18,10 @@ from typing import Final, NamedTuple
 from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.guard.usage import Usage, usage_in
 from reviser.proofreading.guard.vetoes import names_in, needed_if_meant
-from reviser.proofreading.pipeline import Tell, unheard
+from reviser.proofreading.pipeline import unheard
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
+from reviser.proofreading.reading import Tell
 from reviser.proofreading.spelling.terms import as_names, terms_in
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure

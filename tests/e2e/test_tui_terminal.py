@@ -54,7 +54,7 @@ class Editor(Terminal):
 def terminal(tmp_path: Path) -> Iterator[Editor]:
     home = tmp_path / "home"
     home.mkdir()
-    (home / "tui.toml").write_text("max_actions = 25\nseed = 7\n")
+    (home / "tui.toml").write_text("max_actions = 25\nseed = 7\nspeed = 0\n")
     terminal = Editor(home)
     yield terminal
     terminal.end()

@@ -27,7 +27,7 @@ from tui.settings import TuiSettings
 Script = Callable[[EditorApp, Pilot[None]], Awaitable[None]]
 
 # With next to no chance, a model revises by actions and takes the likeliest.
-QUICK = TuiSettings(seed=5, max_actions=30, proofread=False, revise_temperature=0.02)
+QUICK = TuiSettings(seed=5, max_actions=30, speed=0, proofread=False, revise_temperature=0.02)
 
 
 def toy_engine(say: Callable[[str], None]) -> Engine:
@@ -117,11 +117,11 @@ def editor(folder: Path, text: str | None = None, settings: TuiSettings = QUICK,
     return EditorApp(files, settings, **given)  # type: ignore[arg-type]
 
 
-def drive(app: EditorApp, script: Script, size: tuple[int, int] = (80, 24), *, toasts: bool = False) -> None:
-    """Run the app and do to it what the script says; what is said in passing is shown with `toasts` only."""
+def drive(app: EditorApp, script: Script, size: tuple[int, int] = (80, 24)) -> None:
+    """Run the app and do to it what the script says."""
 
     async def main() -> None:
-        async with app.run_test(size=size, notifications=toasts) as pilot:
+        async with app.run_test(size=size) as pilot:
             await pilot.pause()
             await script(app, pilot)
 
@@ -154,4 +154,4 @@ async def run_to_the_end(app: EditorApp, pilot: Pilot[None]) -> None:
 
 def notes(app: EditorApp) -> str:
     """What the editor has said in passing."""
-    return " | ".join(note.message for note in app._notifications)
+    return " | ".join(message for message, _ in app.desk.status_line.messages)

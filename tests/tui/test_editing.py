@@ -8,7 +8,6 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
-from textual.widgets._toast import Toast
 
 from reviser.core.errors import ReviserError
 from tests.tui.driving import drive, editor, notes, strike, until
@@ -650,16 +649,28 @@ def test_quitting_asks_once_however_often_the_key_is_pressed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)])
-def test_what_is_said_in_passing_leaves_the_status_line_in_sight(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_what_is_said_in_passing_covers_no_text(tmp_path: Path, size: tuple[int, int]) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        status = app.desk.status_line
+        await pilot.press("ctrl+end")
         await pilot.press("ctrl+e")
-        await until(pilot, lambda: app.screen.query(Toast))
+        await until(pilot, lambda: notes(app))
+        for message in ("short", "a long message " * 12):
+            app.notify(message, timeout=600)
+            await pilot.pause()
+            told = status.render().plain
+            assert " ".join(message.split()[-3:]) in " ".join(told.split())
+            assert "100 words" in told
+            # The last line, where one writes, stays in sight.
+            await until(pilot, lambda: app.editor.viewport.cursor_place is not None)
+            assert app.editor.region.bottom <= status.region.y
+        assert status.size.height > 3
+        status.messages.clear()
+        status.refresh(layout=True)
         await pilot.pause()
-        said = app.screen.query(Toast).first().region
-        assert said.bottom <= app.desk.status_line.region.y
-        assert said.width >= min(size[0] // 2, 36)
+        assert status.size.height == 1
 
-    drive(editor(tmp_path, "\n\n"), script, size, toasts=True)
+    drive(editor(tmp_path, "word\n" * 100), script, size)
 
 
 @pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGHUP", "SIGINT"])

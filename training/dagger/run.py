@@ -236,9 +236,12 @@ def _reviser_to_train(source: str) -> Checkpoint:
 def _mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
     """The supervised mixture: its file, or the one that the model was trained with."""
     kept = start.metadata.get("mixture")
-    if path is None and not isinstance(kept, dict):
+    if path:
+        mixture = Mixture.load(path)
+    elif isinstance(kept, dict):
+        mixture = Mixture.from_dict(kept)
+    else:
         raise ReviserError("the model does not say what it was trained with, so name a --mixture")
-    mixture = Mixture.load(path) if path else Mixture.from_dict(kept)
     if not mixture.edits:
         raise ReviserError("the mixture has no share of edits")
     return dataclasses.replace(mixture, max_history=history)

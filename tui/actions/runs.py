@@ -42,6 +42,9 @@ class RunActions:
     def action_speed(self, by: int) -> None:
         self.player.change_speed(by)
 
+    def action_full_speed(self) -> None:
+        self.player.finish()
+
     def action_look(self, by: int) -> None:
         self.player.look(by)
 

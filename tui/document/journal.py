@@ -56,7 +56,7 @@ class Journal:
         data = text.encode("utf-8", "surrogatepass")
         header = json.dumps(self._header | {"changes": self._changes, "bytes": len(data)}).encode()
         before = self._held
-        self._held = HeldFile(self._folder, _SUFFIX, header + b"\n" + data + b"\n", before and before.path)
+        self._held = HeldFile(self._folder, _SUFFIX, header + b"\n" + data + b"\n", before.path if before else None)
         self._lines = 0
         if before is not None:
             before.file.close()

@@ -154,6 +154,12 @@ class Player:
             self._speed = run.speed = SPEEDS[max(0, min(index + by, len(SPEEDS) - 1))]
             self._ticker.wake()
 
+    def finish(self) -> None:
+        """Show the rest of a recording at once, and of another run as fast as the model goes."""
+        if run := self._sheet.open_run:
+            run.speed = 0
+            self.scrub(len(run.path) - 1) if run.recorded else self._play(self._sheet, run)
+
     # Ending and deciding
 
     def stop(self) -> None:

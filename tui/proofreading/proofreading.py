@@ -95,6 +95,8 @@ class Proofreading:
 
     def tick(self) -> None:
         """Take in what was found, and have the text read if its user has paused."""
+        if not self._desk.editor.can_draw:
+            return
         now, sheet = self._clock(), self._sheet
         reading = self._reading
         if reading is not None:

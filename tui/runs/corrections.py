@@ -9,7 +9,7 @@ from reviser.core.edits import Edit
 from reviser.editor.excerpts import excerpt
 from reviser.editor.lists import Lists, TextSource
 from reviser.proofreading.suggestion import Suggestion
-from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction
+from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction, seconds_shown
 from tui.runs.writer import Production, Writer
 from tui.settings import TuiSettings
 
@@ -59,7 +59,7 @@ class Corrections(Production):
             if once:
                 return
             if self.speed:
-                self._wake.wait(1 / self.speed)
+                self._wake.wait(seconds_shown(made.taken, self.speed))
 
     def _after(self, node: Node) -> Node | None:
         """The step after one; None if that was the last."""

@@ -16,8 +16,9 @@ from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajecto
 from reviser.session.replay import Replay, Replayed, replay, unified_diff
 from reviser.viewer import ViewerTrajectory, render_page
 from tui.document.draft import EditedText
+from tui.runs.labels import full_label
 from tui.runs.run import DraftRun
-from tui.runs.tree import Node, Seed, TakenAction, full_label
+from tui.runs.tree import Node, Seed, TakenAction
 
 # Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
 _PROBABILITIES = "probabilities"
@@ -65,7 +66,7 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> DraftRun:
         end += sum(edit.growth for edit in edits)
         step = frame.step
         probability = probabilities[index] if index < len(probabilities) else None
-        taken = TakenAction(step.id, full_label(frame), step.action.kind, probability)
+        taken = TakenAction(step.id, full_label(frame, canvas.tokens), step.action.kind, probability)
         run.add_recorded(run.tip.after(edits, frame.cursor.chars - start, taken))
     run.tip.ending = "stop" if canvas.stopped else "end"
     return run

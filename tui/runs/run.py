@@ -10,7 +10,7 @@ from reviser.core.hunks import changed_words
 from tui.document.draft import EditedText, Selection
 from tui.document.region import Region
 from tui.runs.review import Review
-from tui.runs.tree import ActionOption, Node, Produced, Seed, StepSource, walk
+from tui.runs.tree import ActionOption, Node, Produced, Seed, StepSource, seconds_shown, walk
 
 State = Literal["waiting", "playing", "paused", "closed"]
 
@@ -257,12 +257,15 @@ class DraftRun:
     def _advance(self, now: float) -> None:
         """Show the known steps that are due; at the tip, ask for more or end."""
         pace = self._speed or _FULL_SPEED
-        while self.current is not self.tip and now - self._last >= 1 / pace:
-            self._last += 1 / pace
+        while self.current is not self.tip and now - self._last >= (due := self._stays(pace)):
+            self._last += due
             self._show(self.path[self.current.depth + 1], now)
         if self.current is self.tip:
             self._last = now
             self._ask_for_more()
+
+    def _stays(self, pace: int) -> float:
+        return seconds_shown(self.current.taken if self._speed else None, pace)
 
     def _ask_for_more(self) -> None:
         if self.current is not self.tip:

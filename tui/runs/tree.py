@@ -11,7 +11,9 @@ from reviser.core.edits import Edit, with_all
 if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
     from reviser.core.trajectory import Trajectory
-    from reviser.session.frames import Frame
+
+# How many other steps a move takes as long as.
+_DWELL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,9 @@ class TakenAction:
     options: tuple[ActionOption, ...] = ()
 
 
-def full_label(frame: Frame) -> str:
-    """What a step did, in a few words; of one that erases, with what it took away."""
-    removed = "".join(edit.removed for edit in frame.edits)
-    if frame.step.action.kind not in ("delete", "span_delete") or not removed:
-        return frame.label
-    shown = "".join([char if char.isprintable() else repr(char)[1:-1] for char in removed])
-    return f'{frame.label} "{shown}"'
+def seconds_shown(taken: TakenAction | None, speed: int) -> float:
+    """How long a step stays before the next one comes, at a speed; a move longer, so that the eye can follow it."""
+    return (_DWELL if taken is not None and taken.kind == "move" else 1) / speed
 
 
 @dataclass(eq=False, slots=True)

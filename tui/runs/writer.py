@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from reviser.core.edits import within
 from reviser.core.errors import ReviserError
-from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction, full_label
+from tui.runs.labels import full_label, option_label
+from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction, seconds_shown
 from tui.settings import TuiSettings
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class Live(Production):
             if once:
                 return
             if self.speed:
-                self._wake.wait(1 / self.speed)
+                self._wake.wait(seconds_shown(made.taken, self.speed))
 
     def _wanted(self, number: int) -> bool:
         return number == self._number and number != self._halted
@@ -318,7 +319,8 @@ class Live(Production):
     def _next(self, generation: Generation, tried: frozenset[int]) -> Node | None:
         from tui.runs.greedy import UntriedSampler
 
-        before = generation.rollout.canvas.cursor
+        canvas = generation.rollout.canvas
+        cursor, tokens = canvas.cursor, list(canvas.tokens)
         if isinstance(generation.rollout.sampler, UntriedSampler):
             generation.rollout.sampler.tried = tried
         frame = next(generation, None)
@@ -329,7 +331,11 @@ class Live(Production):
             int(id): float(probability)
             for id, probability in zip(choice.candidates[:_OPTIONS], choice.probabilities[:_OPTIONS], strict=True)
         } | {choice.id: choice.probability}
-        options = tuple(self._option(frame, id, probability, before) for id, probability in likely.items())
+        action = canvas.vocabulary.action
+        options = tuple(
+            ActionOption(id, option_label(frame, action(id, cursor), tokens, cursor), probability)
+            for id, probability in likely.items()
+        )
         return self._node(generation, frame, choice.probability, options)
 
     def _take(self, generation: Generation, option: ActionOption) -> Node:
@@ -349,17 +355,11 @@ class Live(Production):
         end = self._origin + len(generation.written) - self._trailing_space - growth
         edits = tuple(one.moved(segment.head) for one in within(changes, self._origin, end))
         cursor = segment.head + generation.cursor.chars - self._origin
-        taken = TakenAction(step.id, full_label(frame), step.action.kind, probability, options)
+        taken = TakenAction(
+            step.id, full_label(frame, generation.rollout.canvas.tokens), step.action.kind, probability, options
+        )
         node = self._at.after(edits, cursor, taken)
         if generation.rollout.over and segment.number + 1 == len(self._passages):
             node.ending = generation.rollout.ending
         self._at = node
         return node
-
-    def _option(self, frame: Frame, id: int, probability: float, cursor: int) -> ActionOption:
-        from reviser.session.frames import step_label
-
-        assert self._session is not None
-        action = self._session.policy.vocabulary.action(id, cursor)
-        label = step_label(frame.step._replace(action=action), self._session.tokenizer)
-        return ActionOption(id, label, probability)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
 from tui.commands import Hint
+
+# So many messages are shown at once.
+_MESSAGES = 3
 
 
 class TabBar(Widget):
@@ -60,13 +65,37 @@ class TabBar(Widget):
 
 
 class StatusLine(Widget):
-    """Where the cursor is, what the file is like, what the run is doing."""
+    """Where the cursor is, what the file is like, what the run is doing, and what is said in passing.
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"status-line--run", "status-line--warn"}
+    A message takes the place of the run where it fits, and rows of its own where it does not; it covers no text.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "status-line--run",
+        "status-line--information",
+        "status-line--warning",
+        "status-line--error",
+    }
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.said = ("", "", "")
+        # Each with how grave it is.
+        self.messages: list[tuple[str, str]] = []
+
+    def tell(self, message: str, severity: str, seconds: float) -> None:
+        """Show a message for a while."""
+        told = (message, severity)
+        self.messages = [*(one for one in self.messages if one != told), told][-_MESSAGES:]
+        self.refresh(layout=True)
+        self.set_timer(seconds, lambda: self._forget(told))
+
+    def _forget(self, told: tuple[str, str]) -> None:
+        self.messages = [one for one in self.messages if one is not told]
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._rows(width))
 
     def say(self, run: str, file: str, place: str) -> None:
         """The run at the left; the file and the place at the right, as far as there is room."""
@@ -75,16 +104,29 @@ class StatusLine(Widget):
             self.refresh()
 
     def render(self) -> Text:
+        return Text("\n", no_wrap=True).join(self._rows(self.size.width))
+
+    def _rows(self, width: int) -> list[Text]:
         run, file, place = self.said
         right = f"{file}  {place} " if file else f"{place} "
-        if cell_len(right) + cell_len(run) + 2 > self.size.width:
+        if cell_len(right) + cell_len(run) + 2 > width:
             right = f"{place} "
-        text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(f" {run}", self.get_component_rich_style("status-line--run"))
-        room = max(0, self.size.width - cell_len(right))
-        text.truncate(room, overflow="ellipsis", pad=True)
-        text.append(right)
-        return text
+        room = max(0, width - cell_len(right))
+        *rows, last = [Text(), *self._told(width - 2)]
+        if not last or cell_len(last.plain) + 2 > room:
+            rows.append(last)
+            last = Text(run, self.get_component_rich_style("status-line--run"))
+        last = Text(" ").append_text(last)
+        last.truncate(room, overflow="ellipsis", pad=True)
+        return [*(Text(" ").append_text(row) for row in rows if row), last.append(right)]
+
+    def _told(self, width: int) -> list[Text]:
+        """The messages, in rows of this width."""
+        return [
+            Text(row, self.get_component_rich_style(f"status-line--{severity}"))
+            for message, severity in self.messages
+            for row in wrap(message, max(width, 10))
+        ]
 
 
 class KeyBar(Widget):

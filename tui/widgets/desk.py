@@ -101,7 +101,7 @@ class Desk:
         self.tab_bar.fill(labels, self._sheets.index)
         file = sheet.file.description if sheet.file else ""
         told = run_in_words(sheet, self._waited(sheet)) or mistakes_in_words(sheet)
-        self.status_line.say(told, file, place_in_words(sheet.draft))
+        self.status_line.say(told, file, place_in_words(sheet))
         rows = self.mistake_list
         listing = rows.is_attached and rows.screen.focused is rows
         self.key_bar.fill(HINTS if listing else footer_hints(sheet, self._settings.keys))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from reviser.core.counts import counted
-from tui.document.draft import EditedText
 from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.sheet import Sheet
@@ -51,9 +50,13 @@ def mistakes_in_words(sheet: Sheet) -> str:
     return counted(len(mistakes), "mistake") if len(mistakes) else ""
 
 
-def place_in_words(draft: EditedText) -> str:
-    """Line and column of the cursor, and how much is selected."""
-    selection, buffer = draft.selection, draft.buffer
+def place_in_words(sheet: Sheet) -> str:
+    """How many words there are, or how much is selected; and line and column of the cursor."""
+    selection, buffer = sheet.draft.selection, sheet.draft.buffer
     line = buffer.line_of(selection.cursor)
     place = f"{line + 1}:{selection.cursor - buffer.line_start(line) + 1}"
-    return place if selection.empty else f"{selection.end - selection.start} selected  {place}"
+    if selection.empty:
+        return f"{counted(sheet.words.number, 'word')}  {place}"
+    words = sheet.words.selected
+    told = counted(selection.end - selection.start, "character") if words is None else counted(words, "word")
+    return f"{told} selected  {place}"

@@ -60,10 +60,10 @@ def test_the_paragraph_at_the_cursor_is_revised_and_each_change_decided(tmp_path
         assert [(item.old, item.new) for item in review.items] == CHANGES
         assert "change 1 of 4" in app.desk.status_line.said[0]
         # What was there stands beside what is there now.
-        assert "The catdog sat on thea mat." in screen(app)
+        assert "The cat dog sat on the a mat." in screen(app)
         await pilot.press("alt+r")
         assert draft.text == BETTER.replace("dog", "cat")
-        assert "The cat sat on thea mat." in screen(app)
+        assert "The cat sat on the a mat." in screen(app)
         assert review.number == 2
         await pilot.press("alt+down")
         assert review.number == 3
@@ -343,7 +343,7 @@ def test_a_model_that_was_not_trained_to_revise_says_so_once(tmp_path: Path) -> 
         await until(pilot, lambda: "not trained to revise" in notes(app))
         assert (app.sheet.draft.text, app.sheet.modified) == (TEXT, False)
         assert (app.run_now, app.sheet.review) == (None, None)
-        assert len(app._notifications) == 1
+        assert len(app.desk.status_line.messages) == 1
 
     drive(editor(tmp_path, TEXT), script)
 
@@ -414,7 +414,7 @@ def test_without_colour_old_text_stands_in_brackets(tmp_path: Path, monkeypatch:
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await revise(app, pilot, Selection.at(TEXT.index("sat")))
-        assert "The [-cat-]dog sat on [-the-]a mat." in screen(app)
+        assert "The [-cat-] dog sat on [-the-] a mat." in screen(app)
 
     drive(corrected(tmp_path), script)
 

@@ -23,11 +23,12 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """Text shown before the character at `at`."""
+    """Text shown before the character at `at`; a last part of it may be bare of the style."""
 
     at: int
     text: str
     style: Style = _PLAIN
+    bare: int = 0
 
 
 def shown_as(text: str) -> str:

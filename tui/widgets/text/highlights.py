@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from rich.style import Style
@@ -49,11 +49,13 @@ def around_ghosts(view: GhostBuffer, highlight: Highlight) -> Iterator[Highlight
 def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
     """What the open changes have replaced, beside what they have put there; `bare` is without colour."""
     here = review.current
-    return [
-        _ghost(item.patch.start, item.old, styles.old_here if item is here else styles.old, bare)
-        for item in review.open_items
-        if item.old
-    ]
+    found = []
+    for item in review.open_items:
+        if item.old:
+            ghost = _ghost(item.patch.start, item.old, styles.old_here if item is here else styles.old, bare)
+            apart = bool(item.new) and not item.old[-1].isspace() and not item.new[0].isspace()
+            found.append(replace(ghost, text=f"{ghost.text} ", bare=1) if apart else ghost)
+    return found
 
 
 def losses(run: DraftRun, styles: TextStyles, now: float, bare: bool) -> list[Ghost]:

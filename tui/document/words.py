@@ -1,0 +1,33 @@
+"""The number of words of a draft, kept as it changes."""
+
+from __future__ import annotations
+
+from reviser.core.edits import Edit
+from tui.document.draft import EditedText
+
+# Of a longer selection the words are not counted, since that is done at every key.
+_LONGEST = 100_000
+
+
+class WordCount:
+    """Counts the whole text once, and of each change only what it removes and inserts."""
+
+    def __init__(self, draft: EditedText) -> None:
+        self._draft = draft
+        self.number = len(draft.text.split())
+        draft.observers.append(self._follow)
+
+    def _follow(self, change: Edit) -> None:
+        """Count with the characters beside the change: they may belong to a word that it cuts or joins."""
+        slice, end = self._draft.buffer.slice, change.start + len(change.new)
+        before, behind = slice(change.start - 1, change.start), slice(end, end + 1)
+        new, old = (len(f"{before}{text}{behind}".split()) for text in (change.new, change.old))
+        self.number += new - old
+
+    @property
+    def selected(self) -> int | None:
+        """How many words are selected; None if that are too many to count."""
+        selection = self._draft.selection
+        if selection.end - selection.start > _LONGEST:
+            return None
+        return len(self._draft.buffer.slice(selection.start, selection.end).split())

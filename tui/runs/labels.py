@@ -1,0 +1,53 @@
+"""Steps in a few words, for the log and the options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reviser.core.actions import Action, Move
+
+if TYPE_CHECKING:
+    from reviser.core.tokenizer import Tokenizer
+    from reviser.session.frames import Frame
+
+# So many tokens beside the place of a move are looked at for its words.
+_NEAR = 6
+
+
+def full_label(frame: Frame, tokens: Sequence[int]) -> str:
+    """What a step did, which has left these tokens: of a move where it went, of a deletion what it took away."""
+    step = frame.step
+    removed = "".join(edit.removed for edit in frame.edits)
+    if isinstance(step.action, Move):
+        return option_label(frame, step.action, tokens, step.cursor - step.action.delta)
+    if step.action.kind not in ("delete", "span_delete") or not removed:
+        return frame.label
+    return f'{frame.label} "{_on_one_line(removed)}"'
+
+
+def option_label(frame: Frame, action: Action, tokens: Sequence[int], cursor: int) -> str:
+    """What another action would have done in the place of a step, from these tokens and this cursor."""
+    from reviser.session.frames import step_label
+
+    if not isinstance(action, Move):
+        return step_label(frame.step._replace(action=action), frame.tokenizer)
+    way = "back" if action.delta < 0 else "on"
+    return f"Move {way} to {_place(tokens, cursor + action.delta, frame.tokenizer)}"
+
+
+def _place(tokens: Sequence[int], at: int, tokenizer: Tokenizer) -> str:
+    """A place between tokens, by the words beside it."""
+    from reviser.core.tokenizer import decode
+
+    before = decode(tokenizer, tokens[max(at - _NEAR, 0) : at])
+    behind = decode(tokenizer, tokens[at : at + _NEAR])
+    words = (behind[: len(behind) - len(behind.lstrip())] + " ".join(behind.split()[:2])) if behind.strip() else ""
+    if not words:
+        return "the end"
+    last = before.split(" ")[-1] if before.strip() else ""
+    return f'"{_on_one_line(last)}|{_on_one_line(words)}"'
+
+
+def _on_one_line(text: str) -> str:
+    return "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
