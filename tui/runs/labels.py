@@ -32,8 +32,8 @@ def option_label(frame: Frame, action: Action, tokens: Sequence[int], cursor: in
 
     if not isinstance(action, Move):
         return step_label(frame.step._replace(action=action), frame.tokenizer)
-    way = "back" if action.delta < 0 else "on"
-    return f"Move {way} to {_place(tokens, cursor + action.delta, frame.tokenizer)}"
+    arrow = "←" if action.delta < 0 else "→"
+    return f"Move {arrow} {_place(tokens, cursor + action.delta, frame.tokenizer)}"
 
 
 def _place(tokens: Sequence[int], at: int, tokenizer: Tokenizer) -> str:
