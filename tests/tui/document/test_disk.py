@@ -87,9 +87,9 @@ def test_a_killed_editor_leaves_what_it_had_flushed(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from tui.document.draft import Draft
+from tui.document.draft import EditedText
 from tui.document.journal import Journal
-draft, journal = Draft("bäse 👩‍💻\\n"), Journal(Path({str(tmp_path)!r}))
+draft, journal = EditedText("bäse 👩‍💻\\n"), Journal(Path({str(tmp_path)!r}))
 journal.begin(Path("/somewhere/file.txt"), draft.text)
 draft.observers.append(journal.note)
 draft.edit(0, 0, "one ")

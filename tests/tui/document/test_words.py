@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.document.draft import Draft, Selection
+from tui.document.draft import EditedText, Selection
 from tui.document.words import WordCount
 
 PIECES = st.text(st.sampled_from("ab \n漢\u00a0"), max_size=6)
@@ -13,7 +13,7 @@ PIECES = st.text(st.sampled_from("ab \n漢\u00a0"), max_size=6)
 
 @given(PIECES, st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), PIECES), max_size=8))
 def test_the_count_follows_every_change(text: str, changes: list[tuple[int, int, str]]) -> None:
-    draft = Draft(text)
+    draft = EditedText(text)
     words = WordCount(draft)
     for one, other, new in changes:
         start, end = sorted(min(place, draft.buffer.length) for place in (one, other))
@@ -24,7 +24,7 @@ def test_the_count_follows_every_change(text: str, changes: list[tuple[int, int,
 
 
 def test_selected_words_are_counted_where_they_are_few() -> None:
-    draft = Draft("one two three " * 10_000)
+    draft = EditedText("one two three " * 10_000)
     words = WordCount(draft)
     draft.select(Selection(4, 13))
     assert words.selected == 2
