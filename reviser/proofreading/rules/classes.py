@@ -26,7 +26,7 @@ Classes = Mapping[str, WordClass]
 _OF_ENDING: Final = 5
 
 
-class _Words:
+class _ClassWords:
     """Words and what they become, if that is something else; endings of other words, and which of these it is
     without."""
 
@@ -35,13 +35,13 @@ class _Words:
         self.endings: list[str] = []
         self.without: set[str] = set()
 
-    def __ior__(self, other: _Words) -> _Words:
+    def __ior__(self, other: _ClassWords) -> _ClassWords:
         self.named |= other.named
         self.endings += other.endings
         self.without |= other.without
         return self
 
-    def __isub__(self, other: _Words) -> _Words:
+    def __isub__(self, other: _ClassWords) -> _ClassWords:
         for word in other.named:
             self.named.pop(word, None)
         self.without |= other.named.keys()
@@ -72,13 +72,13 @@ def word_class(expression: str, classes: Classes, forms: Forms) -> WordClass:
     return found.made()
 
 
-def _evaluated(tokens: Iterator[str], classes: Classes, forms: Forms, *, inside: bool) -> _Words:
-    total, part, takes = _Words(), _Words(), False
+def _evaluated(tokens: Iterator[str], classes: Classes, forms: Forms, *, inside: bool) -> _ClassWords:
+    total, part, takes = _ClassWords(), _ClassWords(), False
     for token in tokens:
         if token == ")" and inside:
             break
         if token in ("+", "-"):
-            total, part, takes = _joined(total, part, takes=takes), _Words(), token == "-"
+            total, part, takes = _joined(total, part, takes=takes), _ClassWords(), token == "-"
         elif token.endswith("(") and len(token) > 1:
             part |= _formed(token[:-1], _evaluated(tokens, classes, forms, inside=True), forms)
         elif token.startswith("*"):
@@ -94,7 +94,7 @@ def _evaluated(tokens: Iterator[str], classes: Classes, forms: Forms, *, inside:
     return _joined(total, part, takes=takes)
 
 
-def _joined(total: _Words, part: _Words, *, takes: bool) -> _Words:
+def _joined(total: _ClassWords, part: _ClassWords, *, takes: bool) -> _ClassWords:
     if takes:
         total -= part
     else:
@@ -108,21 +108,21 @@ def class_named(name: str, classes: Classes) -> WordClass:
     return classes[name]
 
 
-def _of_class(words: WordClass, token: str) -> _Words:
+def _of_class(words: WordClass, token: str) -> _ClassWords:
     if callable(words):
         raise ReviserError(f"{token} is no list of words")
-    return _Words(dict(words) if isinstance(words, Mapping) else dict.fromkeys(words))
+    return _ClassWords(dict(words) if isinstance(words, Mapping) else dict.fromkeys(words))
 
 
-def _formed(name: str, words: _Words, forms: Forms) -> _Words:
+def _formed(name: str, words: _ClassWords, forms: Forms) -> _ClassWords:
     """Words in a form."""
     if name == "back":
-        return _Words({other: word for word, other in words.named.items() if other is not None})
+        return _ClassWords({other: word for word, other in words.named.items() if other is not None})
     if name == "keys":
-        return _Words(dict.fromkeys(words.named))
+        return _ClassWords(dict.fromkeys(words.named))
     if name == "values":
-        return _Words({other: None for other in words.named.values() if other is not None})
+        return _ClassWords({other: None for other in words.named.values() if other is not None})
     made = forms.named(name)
     if made is None:
         raise ReviserError(f"{name}( … ) is no form of words")
-    return _Words({word: made(word if other is None else other) for word, other in words.named.items()})
+    return _ClassWords({word: made(word if other is None else other) for word, other in words.named.items()})

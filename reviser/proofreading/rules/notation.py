@@ -63,7 +63,7 @@ class RuleBook:
                 else:
                     self._define(head)
             except ReviserError as error:
-                raise error if isinstance(error, _Placed) else _Placed(f"{source}, line {number}: {error}") from None
+                raise error if isinstance(error, _NotationError) else _NotationError(f"{source}, line {number}: {error}") from None
 
     def _define(self, head: str) -> None:
         """Take down a class of words, or forms of words."""
@@ -88,7 +88,7 @@ class RuleBook:
             self.forms = self.forms._replace(doubling=frozenset(words.split()))
 
 
-class _Placed(ReviserError):
+class _NotationError(ReviserError):
     """An error that names its place."""
 
 
@@ -108,7 +108,7 @@ def _entries(text: str, source: str) -> Iterator[tuple[int, str, list[_Line]]]:
                 yield entry
             entry = (number, line.strip(), [])
         elif entry is None:
-            raise _Placed(f"{source}, line {number}: this belongs to no rule")
+            raise _NotationError(f"{source}, line {number}: this belongs to no rule")
         elif not line.startswith(_GOES_ON):
             entry[2].append(_Line(number, line.strip()))
         elif entry[2]:
@@ -139,7 +139,7 @@ def _rule(name: str, lines: Iterable[_Line], source: str) -> Rule:
             else:
                 given |= _property(name_of, value)
         except ReviserError as error:
-            raise _Placed(f"{source}, line {number}: {error}") from None
+            raise _NotationError(f"{source}, line {number}: {error}") from None
     if not name or not ways:
         raise ReviserError("a rule has a name, and at least one way in which the mistake is made")
     return Rule(name, tuple(ways), tuple(examples["mends"]), tuple(examples["leaves"]), **given)
