@@ -277,6 +277,7 @@ class LiveRuns:
             top_k=settings.top_k,
             seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
             checks_steps_back=settings.check_steps_back,
+            ends_document=kind == "continue" and start >= end_of_writing(text),
             revises=revises,
             margin=settings.revise.sureness if revises else 0.0,
             format=_format(document).value,
@@ -327,6 +328,8 @@ class LiveRuns:
             self._editor.say(run.reason, warns=True)
         elif run.kind == "revise" and run.state == "finished" and not run.hunks:
             self._editor.say("there is nothing to change")
+        elif run.kind != "revise" and run.state == "finished" and not run.region.text.strip():
+            self._editor.say("there is nothing to add")
 
     async def _listen(self, run: LiveRun, task: WritingTask) -> None:
         """Take over what the model does, as fast as it does it."""

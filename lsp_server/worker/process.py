@@ -241,9 +241,11 @@ def generations(session: Session, task: WritingTask) -> Iterator[tuple[Generatio
 
     sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
     if not task.revises:
-        run = session.infill(
-            task.start, task.end, sampler, max_actions=task.max_actions, check_steps_back=task.checks_steps_back
-        )
+        limit, checks = task.max_actions, task.checks_steps_back
+        if task.ends_document:
+            run = session.continue_(sampler, at=task.start, max_actions=limit, check_steps_back=checks)
+        else:
+            run = session.infill(task.start, task.end, sampler, max_actions=limit, check_steps_back=checks)
         yield run, 0, 0
         return
     runs = session.revise_all(task.start, task.end, sampler, max_actions=task.max_actions, margin=task.margin)

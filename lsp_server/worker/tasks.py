@@ -33,7 +33,7 @@ class WritingTask:
     When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document
     called `name` the places that are `ignored`. At another, `max_actions` are for each passage, and a change must
     be `margin` times as likely as leaving the text. Else it goes back to insert something only where the text reads
-    as well with it, if it `checks_steps_back`.
+    as well with it, if it `checks_steps_back`, and closes what stands open in the text if that `ends_document`.
     """
 
     id: int
@@ -47,6 +47,7 @@ class WritingTask:
     top_k: int
     seed: int
     checks_steps_back: bool = True
+    ends_document: bool = False
     revises: bool = False
     margin: float = 0.0
     format: str = "plaintext"

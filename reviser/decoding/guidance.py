@@ -26,7 +26,9 @@ GUIDANCE: Final = 0.5
 MOST: Final = 2.0
 """The greatest difference that counts, in nats: tokens that the model would hardly write without a gap are mostly odd ones."""
 PLAUSIBLE: Final = 3.0
-"""Tokens that are less likely than the likeliest by more nats than this are left out: guidance alone must not choose them."""
+"""Tokens that are less likely than the likeliest by more nats than this come last: guidance alone must not choose them."""
+LAST: Final = 40.0
+"""By how many nats those become less likely, which are drawn only where rules refuse all others."""
 
 
 class Guided:
@@ -79,7 +81,9 @@ def guided_scores(seeing: Scores, unseeing: NDArray[np.float32]) -> Scores:
         return seeing
     shares = _log_shares(seeing)
     made = shares + GUIDANCE * np.clip(shares - unseeing, -MOST, MOST)
-    made[~finite | (shares < shares.max() - PLAUSIBLE)] = -np.inf
+    odd = shares < shares.max() - PLAUSIBLE
+    made[odd] = shares[odd] - LAST
+    made[~finite] = -np.inf
     # As likely together as they were.
     found: Scores = made + (_log_sum(seeing) - _log_sum(made))
     return found

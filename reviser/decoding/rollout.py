@@ -214,11 +214,17 @@ class Rollout(Run, Iterator[Step]):
             scores[choice.id] = -np.inf
 
     def _instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
+        """What the rules want instead of an id; each judges the one that those before it have left."""
+        wanted: Sequence[int] | None = None
         for rule in self.rules:
             instead = rule.instead(id, history, canvas)
-            if instead is not None:
+            if instead is None:
+                continue
+            if len(instead) != 1:
                 return instead
-        return None
+            wanted = instead
+            (id,) = instead
+        return wanted
 
 
 def seed(

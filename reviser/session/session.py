@@ -23,10 +23,14 @@ from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy, SessionPolicy
 from reviser.decoding.rollout import Rollout, Step, seed
+from reviser.decoding.rules.closing import Closed
 from reviser.decoding.rules.ending import LEAST, Ending
+from reviser.decoding.rules.line import WithinLine, is_within_line
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
 from reviser.decoding.rules.rule import ScoreProcessor
-from reviser.decoding.rules.spacing import MarkedOnce, Spaced, ends_sentence, ends_with_mark, joining
+from reviser.decoding.rules.spacing import MarkedOnce, SingleSpaced, Spaced, ends_sentence, ends_with_mark, joining
+from reviser.decoding.rules.structure import Structure
+from reviser.decoding.rules.word import WordEnded
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.strategies import Beginning, BestOf, CheckedStrategy, Strategy, plain
 from reviser.session.frames import Frame
@@ -38,6 +42,9 @@ NEIGHBOURS = 128
 """Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
 PASSAGE = 128
 """Tokens of a text that are best revised at once: few of the edits that models learn from are longer."""
+
+# Characters before a window that are looked at for what stands open.
+_SEEN_BEFORE = 100_000
 
 
 class Session:
@@ -72,20 +79,22 @@ class Session:
         self,
         sampler: Sampler | None = None,
         *,
+        at: int | None = None,
         max_actions: int = DEFAULT_ACTIONS,
         check_steps_back: bool = True,
         longest_repeat: int = LONGEST_REPEAT,
     ) -> Generation:
-        """Write on at the end of the document; a final line ending stays the final one.
+        """Write on at the end of the document; a final line ending stays the final one, unless `at` says where the
+        end is. A document that is finished gets nothing more.
 
         With `check_steps_back` it goes back to insert something only where the text reads as well with it. A policy
         that cannot read a text from left to right does without. A model does not write `longest_repeat` tokens in a
         row twice; with 0 it may.
         """
         self._leave_run()
-        end = end_of_writing(self._text)
+        end = end_of_writing(self._text) if at is None else at
         window = self._choose_window(end, end, self._room(max_actions, False), False)
-        return self._write(window, "", sampler, max_actions, longest_repeat, checks=check_steps_back)
+        return self._write(window, "", sampler, max_actions, longest_repeat, checks=check_steps_back, ends=True)
 
     def infill(
         self,
@@ -219,13 +228,15 @@ class Session:
         *,
         checks: bool,
         tries: int = 1,
+        ends: bool = False,
     ) -> Generation:
-        """Begin a run that writes into a window."""
+        """Begin a run that writes into a window, which `ends` the document if nothing follows."""
         begun = self._beginning(window, max_actions)
         if not window.suffix or "stop" not in self.policy.vocabulary.kinds:
             tries = 1
         rules = self._rules(window, begun, longest_repeat, searches=tries > 1)
-        strategy = self._strategy(window, checks, tries)
+        rules += (form := self._form(window, begun, ends=ends))
+        strategy = self._strategy(window, checks, tries, form)
         rollout = strategy(replace(begun, rules=rules), sampler)
         return self._shown(rollout, window, replaced)
 
@@ -247,11 +258,28 @@ class Session:
             return rules
         if longest_repeat > 1:
             rules += [Unrepeated(longest_repeat, tokenizer), UnrepeatedPhrases(tokenizer)]
-        if limit >= LEAST:
-            rules.append(Ending(self.policy.vocabulary, tokenizer, len(begun.history), limit))
+        if not window.suffix:
+            rules.append(WordEnded(tokenizer, self.policy.scores, window.prefix, len(begun.history)))
+            rules.append(Ending(self.policy.vocabulary, tokenizer, len(begun.history), limit, window.prefix))
         return rules
 
-    def _strategy(self, window: Window, checks: bool, tries: int) -> Strategy:
+    def _form(self, window: Window, begun: Beginning, *, ends: bool) -> list[ScoreProcessor]:
+        """What keeps the form of a text: its spaces, its lines, and what is open in it."""
+        if not isinstance(self.policy, ModelPolicy):
+            return []
+        tokenizer, vocabulary = self.tokenizer, self.policy.vocabulary
+        apart = bool(window.trailing_space)
+        structure = Structure(_from_line_start(window.before, _SEEN_BEFORE) + window.prefix)
+        rules: list[ScoreProcessor] = [SingleSpaced(vocabulary, tokenizer, structure, apart=apart)]
+        if "stop" not in vocabulary.kinds:
+            return rules
+        if window.suffix and is_within_line(window.prefix, window.suffix):
+            rules.append(WithinLine(vocabulary, tokenizer, window.prefix, window.suffix, apart=apart))
+        limit = len(begun.history) + begun.max_actions if begun.max_actions >= LEAST else None
+        rules.append(Closed(vocabulary, tokenizer, structure, limit, fills=bool(window.suffix), own=not ends))
+        return rules
+
+    def _strategy(self, window: Window, checks: bool, tries: int, form: Sequence[ScoreProcessor]) -> Strategy:
         """How a run chooses; a policy that cannot read a text from left to right does what it draws."""
         if not (checks or tries > 1) or not can_read(self.policy):
             return plain
@@ -259,7 +287,8 @@ class Session:
         each: Strategy = CheckedStrategy(reading, self.tokenizer) if checks else plain
         if tries == 1:
             return each
-        return BestOf(tries, each, reading, joining(self.tokenizer, window.suffix))
+        fits = [joining(self.tokenizer, window.suffix), *(rule.fits for rule in form)]
+        return BestOf(tries, each, reading, lambda tokens: all(one(tokens) for one in fits))
 
     def _shown(self, rollout: Rollout, window: Window, replaced: str, *, stays: bool = False) -> Generation:
         """A run as the session's own."""
@@ -305,6 +334,11 @@ def check_revises(vocabulary: Vocabulary) -> None:
     """Refuse a model that has not learned to change what is there."""
     if not vocabulary.revises:
         raise ReviserError("this model was not trained to revise; it can only continue and infill")
+
+
+def _from_line_start(text: str, most: int) -> str:
+    """The end of a text, so many characters or fewer, from the start of a line on."""
+    return text if len(text) <= most else text[text.find("\n", -most) + 1 :]
 
 
 def _is_kept(text: str, tokenizer: Tokenizer) -> bool:

@@ -39,7 +39,9 @@ def run_in_words(sheet: Sheet, waited: float) -> str:
 
 def _ending(run: DraftRun) -> str | None:
     over = _ENDINGS.get(run.ending or "")
-    return "nothing to change" if run.revising and over and not run.reviewable else over
+    if run.revising:
+        return "nothing to change" if over and not run.reviewable else over
+    return "nothing to add" if run.ending in ("stop", "exhausted") and not run.text.strip() else over
 
 
 def mistakes_in_words(sheet: Sheet) -> str:

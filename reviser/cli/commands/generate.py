@@ -339,6 +339,7 @@ class WritingJob:
 
     def _generate(self, run: Generation, engine: Engine) -> FinishedRun:
         from reviser.cli.progress import working
+        from reviser.core.files import input_name
 
         started = time.perf_counter()
         if self.output.live:
@@ -348,6 +349,8 @@ class WritingJob:
         else:
             with working("writing"):
                 frames = list(run)
+        if not run.written.strip():
+            print(f"{input_name(self.file)}: nothing to add", file=sys.stderr, flush=True)
         return FinishedRun(
             run.text,
             engine,

@@ -1,4 +1,5 @@
-"""The end of a run: not within a sentence or behind the mark of a list, and near its limit with the next sentence."""
+"""The end of a run: not within a sentence or behind the mark of a list, near its limit with the next sentence or line,
+and at once where the text is finished."""
 
 from __future__ import annotations
 
@@ -12,23 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
-from reviser.core.tokenizer import Tokenizer, first_bytes
+from reviser.core.tokenizer import Tokenizer, decode, first_bytes
 from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.rules.finished import is_finished, runs_on
 from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.rules.spacing import ends_sentence
 from reviser.model.scoring import Scores
 
 NEAR: Final = 0.75
 """Share of the allowed actions after which a run ends with the next sentence."""
-LEAST: Final = 64
+LEAST: Final = 16
 """A run of fewer actions than this is cut off where it is: it is meant to be short."""
+OVER: Final = 0.2
+"""The chance of a stop from which a text is finished as it is; the texts that are not have less than half of it."""
+SOONER: Final = 3.0
+"""By how many nats the end of a sentence becomes likelier towards the limit, where it is `PLAUSIBLE`."""
+PLAUSIBLE: Final = 5.0
+"""By how many nats it may be less likely than the likeliest token there."""
 # Tokens that are looked at to see whether a sentence ends.
 _TAIL: Final = 12
-_EMPTY_ITEM = re.compile(r"\n[ \t]*(?:\d{1,3}[.)]|[-*+•])[ \t]*$")
-# A mark that something follows, or a word that goes on.
+# Characters before a run that are looked at with it.
+_LINE: Final = 80
+_EMPTY_ITEM = re.compile(r"\n[ \t]*(?:(?:\d{1,3}[.)]|[-*+•#>|]|#{2,6}|\[[ xX]?\]?)(?:[ \t]+|$))+$")
+# A mark that something follows, a word that goes on, or a space.
 _UNFINISHED = re.compile(
-    r"""[,;:(\[{“‘–—]\s*$
-    | \b(?:an?|the|and|or|but|of|to|with|for|from|by|my|your|our|their)\s*$""",
+    r"""[,;:(\[{“‘–—]$
+    | \b(?:an?|the|and|or|but|of|to|with|for|from|by|my|your|our|their)$
+    | \s$""",
     re.VERBOSE,
 )
 
@@ -50,41 +61,91 @@ def _finished(tail: str) -> _Finished:
 
 class Ending(ScoreProcessor):
     """A run does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the
-    first end of a sentence once most of its actions are used up.
+    first end of a sentence or line once most of its actions are used up. It begins with the stop where the text
+    `before` it is finished, and never else.
 
     What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history
     before the run, `limit` the actions that it may take.
     """
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, seeded: int, limit: int) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, tokenizer: Tokenizer, seeded: int, limit: int, before: str | None = None
+    ) -> None:
         self._vocabulary = vocabulary
         self._tokenizer = tokenizer
-        self._first = seeded + int(NEAR * limit)
+        self._seeded = seeded
+        self._end = seeded + limit
+        self._first = seeded + int(NEAR * limit) if limit >= LEAST else self._end
+        self._before = before
         self._after_words: dict[int, _Finished] = {}
 
     @cached_property
     def _breaks(self) -> NDArray[np.bool_]:
         """Which tokens begin with a line break."""
-        starts = np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8)
-        breaks: NDArray[np.bool_] = starts == ord("\n")
+        breaks: NDArray[np.bool_] = self._starts == ord("\n")
         return breaks
 
+    @cached_property
+    def _ends_of_sentences(self) -> NDArray[np.intp]:
+        """The tokens that end a sentence."""
+        marks = np.flatnonzero(np.isin(self._starts, list(b".!?")))
+        texts = ((token, self._tokenizer.token_bytes(int(token))) for token in marks)
+        return np.array([token for token, text in texts if not text.strip(b".!?\"')") and text.count(b".") < 2])
+
+    @cached_property
+    def _starts(self) -> NDArray[np.uint8]:
+        return np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8)
+
     def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
-        stop = self._vocabulary.stop_id
         if "stop" not in self._vocabulary.kinds:
             return
-        if len(history) >= self._first and self._ends(canvas):
-            scores[:] = -np.inf
-            scores[stop] = 0.0
+        if len(history) >= self._first:
+            if self._ends(canvas):
+                self._end_now(scores)
+                return
+            self._hasten(scores, len(history))
+        if canvas.suffix:
             return
-        if canvas.suffix or canvas.high == canvas.low:
-            return
-        finished = self._finished(canvas)
-        if finished is not _Finished.YES:
+        stop = self._vocabulary.stop_id
+        if canvas.high == canvas.low:
+            if self._before is None or len(history) != self._seeded:
+                return
+            if is_finished(self._before) or _chance(scores, stop) >= OVER:
+                self._end_now(scores)
+                return
             scores[stop] = -np.inf
+            finished = _finished(f"\n{self._before[-_LINE:]}")
+        else:
+            finished = self._finished(canvas)
+            if finished is not _Finished.YES:
+                scores[stop] = -np.inf
         if finished is _Finished.EMPTY_ITEM and canvas.cursor == canvas.high:
             # Else lists of marks without items would be written in place of the stop.
             scores[: self._tokenizer.size][self._breaks] = -np.inf
+
+    def instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
+        """Where a line ends, so does a run near its limit, and one that has finished the text."""
+        if id >= self._tokenizer.size or not self._breaks[id] or canvas.suffix or "stop" not in self._vocabulary.kinds:
+            return None
+        if canvas.cursor != canvas.high or canvas.high == canvas.low:
+            return None
+        over = len(history) >= self._first
+        if not over and self._before is not None:
+            written = decode(self._tokenizer, canvas.between(canvas.low, canvas.high))
+            over = is_finished(self._before + written) or runs_on(written)
+        return (self._vocabulary.stop_id,) if over and self._finished(canvas) is _Finished.YES else None
+
+    def _end_now(self, scores: Scores) -> None:
+        scores[:] = -np.inf
+        scores[self._vocabulary.stop_id] = 0.0
+
+    def _hasten(self, scores: Scores, taken: int) -> None:
+        """Make the end of the sentence likelier where it may be."""
+        ends = self._ends_of_sentences
+        share = (taken - self._first) / max(self._end - self._first, 1)
+        found = scores[ends]
+        found[found >= scores.max() - PLAUSIBLE] += SOONER * share
+        scores[ends] = found
 
     def _finished(self, canvas: Canvas) -> _Finished:
         """Whether what was written may end where it does."""
@@ -106,6 +167,14 @@ class Ending(ScoreProcessor):
         return ends_sentence(self._tail(canvas))
 
     def _tail(self, canvas: Canvas) -> str:
-        """The end of what was written."""
-        last = canvas.between(max(canvas.low, canvas.high - _TAIL), canvas.high)
-        return b"".join(map(self._tokenizer.token_bytes, last)).decode("utf-8", "ignore")
+        """The end of what was written, with the line before it where that is short."""
+        first = canvas.high - _TAIL
+        last = canvas.between(max(canvas.low, first), canvas.high)
+        text = b"".join(map(self._tokenizer.token_bytes, last)).decode("utf-8", "ignore")
+        return text if first > canvas.low or not self._before else self._before[-_LINE:] + text
+
+
+def _chance(scores: Scores, id: int) -> float:
+    """The chance of an id by scores."""
+    highest = float(scores.max())
+    return float(np.exp(scores[id] - highest) / np.exp(scores - highest).sum())

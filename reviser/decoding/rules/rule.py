@@ -25,6 +25,10 @@ class ScoreProcessor:
         stay."""
         return None
 
+    def fits(self, tokens: Sequence[int]) -> bool:
+        """Whether tokens may be all that fills a gap."""
+        return True
+
 
 class RuledScores:
     """Scores of a policy, changed by rules in an array of their own."""

@@ -1,4 +1,4 @@
-"""Spacing after a sentence: where a text ends with a full stop, the next token begins with a space or a new line."""
+"""Spacing: a space or a new line after a sentence, one space between words, and none at the end of a line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, decode, first_bytes
+from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rules.rule import ScoreProcessor
+from reviser.decoding.rules.structure import Structure
 from reviser.model.scoring import Scores
 
 _LONGEST_WORD = 80
@@ -149,3 +151,56 @@ class Spaced(ScoreProcessor):
     def _is_glued(self, canvas: Canvas) -> bool:
         (behind,) = canvas.between(canvas.cursor, canvas.cursor + 1)
         return behind < len(self._glued) and bool(self._glued[behind])
+
+
+class SingleSpaced(ScoreProcessor):
+    """A run writes one space between words, and none at the end of a line; what is indented, and code, stay as drawn.
+
+    `apart` says that a space stands before the run that the policy does not see: the run begins with it and a word.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, structure: Structure, *, apart: bool) -> None:
+        self._size = vocabulary.base_size
+        self._tokenizer = tokenizer
+        self._structure = structure
+        self._apart = apart
+        self._texts: dict[int, str] = {}
+
+    def instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
+        if id >= self._size:
+            return None
+        text = self._text(id)
+        if self._apart and canvas.cursor == canvas.low:
+            return None if text[:1] in ("", " ") and not text[1:].startswith((*_MARKS, " ", "\n")) else ()
+        before = self._structure.before[-1:]
+        if canvas.cursor > canvas.low:
+            before = self._text(*canvas.between(canvas.cursor - 1, canvas.cursor))[-1:]
+        spaces = len(text) - len(text.lstrip(" "))
+        opens = before in ("", "\n") and spaces == 1
+        doubled = spaces + (before == " ") > 1 or (text.endswith(" ") and self._is_before_space(canvas))
+        trails = text[spaces : spaces + 1] == "\n" and (spaces > 0 or before == " ")
+        return self._single(text, before, canvas) if opens or doubled or trails else None
+
+    def _single(self, text: str, before: str, canvas: Canvas) -> Sequence[int] | None:
+        """A text that has spaces where they may be too many, with as many as there should be."""
+        whole = self._structure.before + decode(self._tokenizer, canvas.between(canvas.low, canvas.cursor))
+        word = text.lstrip(" ")
+        if self._structure.is_code(whole):
+            return None
+        if not whole[whole.rfind("\n") + 1 :].strip():
+            # More than one space there may be meant.
+            return self._tokenizer.encode(word) if text == f" {word}" and word[:1].isalpha() and before != " " else None
+        if not word or (before == " " and word.startswith("\n")):
+            return ()
+        return self._tokenizer.encode(word if before == " " or word.startswith("\n") else f" {word}")
+
+    def _text(self, id: int) -> str:
+        found = self._texts.get(id)
+        if found is None:
+            found = self._texts[id] = self._tokenizer.token_bytes(id).decode("utf-8", "ignore")
+        return found
+
+    def _is_before_space(self, canvas: Canvas) -> bool:
+        cursor = canvas.cursor
+        behind = canvas.between(cursor, min(cursor + 1, canvas.length))
+        return bool(behind) and self._text(*behind).startswith(" ")

@@ -63,7 +63,9 @@ class RuleBook:
                 else:
                     self._define(head)
             except ReviserError as error:
-                raise error if isinstance(error, _NotationError) else _NotationError(f"{source}, line {number}: {error}") from None
+                raise (
+                    error if isinstance(error, _NotationError) else _NotationError(f"{source}, line {number}: {error}")
+                ) from None
 
     def _define(self, head: str) -> None:
         """Take down a class of words, or forms of words."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
@@ -97,3 +98,69 @@ def test_no_item_of_a_list_stays_empty() -> None:
         scores = np.zeros(VOCABULARY.size, dtype=np.float32)
         rule.change(scores, history, canvas)
         assert np.isfinite(scores[line]) == may_break
+
+
+def chances(before: str, written: str, *, stop: float = 0.0, limit: int = 1000) -> NDArray[np.float32]:
+    """The scores that the rule leaves of equal ones, but for a stop."""
+    tokenizer = ToyTokenizer()
+    canvas, history = seed(VOCABULARY, tokenizer.encode(before))
+    rule = Ending(VOCABULARY, tokenizer, len(history), limit, before)
+    for token in tokenizer.encode(written):
+        canvas.apply(Insert(token))
+        history.append(token)
+    scores = np.zeros(VOCABULARY.size, dtype=np.float32)
+    scores[VOCABULARY.stop_id] = stop
+    rule.change(scores, history, canvas)
+    return scores
+
+
+def test_a_run_stops_at_once_in_a_finished_text_alone() -> None:
+    letter = "Dear Anna,\n\nthank you.\n\nBest,\n"
+    for before, stop, ends in (
+        (letter + "Tom", 0.0, True),
+        (letter, 0.0, False),
+        ("So it is.", 0.0, False),
+        ("So it is.", 10.0, True),
+    ):
+        scores = chances(before, "", stop=stop)
+        assert np.isfinite(scores[VOCABULARY.stop_id]) == ends
+        assert np.isfinite(scores[: VOCABULARY.base_size]).any() != ends
+    # Once something is written, the text may end as it did.
+    assert np.isfinite(chances(letter, "Tom")[VOCABULARY.stop_id])
+
+
+@pytest.mark.parametrize(
+    ("written", "ends"),
+    [("\n- milk", True), ("\nso it is", True), ("\n- ", False), ("\nas follows:", False), ("\nso (", False)],
+)
+def test_near_its_limit_a_run_ends_with_a_line(written: str, ends: bool) -> None:
+    tokenizer = ToyTokenizer()
+    (line,) = tokenizer.encode("\n")
+    for limit, is_near in ((1000, False), (16, True)):
+        canvas, history = seed(VOCABULARY, tokenizer.encode("List"))
+        rule = Ending(VOCABULARY, tokenizer, len(history), limit, "List")
+        for token in tokenizer.encode(written):
+            canvas.apply(Insert(token))
+        # So many actions are taken by then.
+        history += [0] * 12
+        instead = rule.instead(line, history, canvas)
+        assert instead == ((VOCABULARY.stop_id,) if ends and is_near else None)
+
+
+def test_a_signed_letter_ends_with_the_line_of_the_name() -> None:
+    tokenizer = ToyTokenizer()
+    (line,) = tokenizer.encode("\n")
+    before = "Dear Anna,\n\nthank you.\n\nBest,"
+    for written, ends in (("", False), ("\nTom", True), ("\nTom will be there on Sunday", False)):
+        canvas, history = seed(VOCABULARY, tokenizer.encode(before))
+        rule = Ending(VOCABULARY, tokenizer, len(history), 1000, before)
+        for token in tokenizer.encode(written):
+            canvas.apply(Insert(token))
+            history.append(token)
+        assert (rule.instead(line, history, canvas) is not None) == ends
+
+
+def test_towards_the_limit_the_end_of_a_sentence_is_likelier() -> None:
+    (dot,) = ToyTokenizer().encode(".")
+    far, near, last = (float(chances("", "a" * taken, limit=40)[dot]) for taken in (20, 35, 39))
+    assert far == 0 < near < last
