@@ -20,7 +20,13 @@ WORDS = ["the", "cat", "sat", "on", "mat", "quiet", "day", "it", "was", "late", 
 
 
 def save_tiny_model(
-    folder: Path, seed: int = 0, *, revises: bool = False, quantisation: Quantisation | None = None, **shape: int
+    folder: Path,
+    seed: int = 0,
+    *,
+    revises: bool = False,
+    stops: bool = False,
+    quantisation: Quantisation | None = None,
+    **shape: int,
 ) -> Path:
     """A model that writes words, spaces, line ends and now and then moves; its weights are random.
 
@@ -31,7 +37,7 @@ def save_tiny_model(
     vocabulary_of_text = {token: id for id, token in enumerate(tokens)}
     data = byte_level_bpe(vocabulary_of_text, merges, [added_token(0, END)], PRE_TOKENIZERS["smollm"])
     # Without Stop, a run lasts as long as a test says.
-    kinds = {"insert", "move"} | ({"delete", "replace"} if revises else set())
+    kinds = {"insert", "move"} | ({"delete", "replace"} if revises else set()) | ({"stop"} if stops else set())
     vocabulary = Vocabulary(len(tokens), frozenset({0}), ("replace",) if revises else (), frozenset(kinds), name="tiny")
     torch.manual_seed(seed)
     model = Reviser(preset("tiny", vocab_size=vocabulary.size, context=1024, canvas_length=1024, **shape)).eval()

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from reviser.model.layout import Quantisation
+from tests.lsp_server.models import save_tiny_model
 from tests.lsp_server.processes import children, cpu_seconds, lives
 from tests.lsp_server.toy_editor import URI, Refused, ToyEditor, toy_editor, until
 
@@ -473,3 +475,18 @@ def test_13_prose_a_language_a_folder_and_a_document_have_switches(editor: ToyEd
     assert editor.ghost_text() == []
     assert editor.command("reviser.setEnabled", uri=URI)["enabled"] is True
     assert editor.ghost_text()
+
+
+def test_a_finished_text_gets_nothing_more_and_the_user_is_told(tmp_path: Path) -> None:
+    letter = "Hi Anna,\n\nthe photos are lovely. See you on Sunday!\n\nBest,\nTom\n"
+    model = save_tiny_model(tmp_path / "model", stops=True, quantisation=Quantisation(8))
+    with toy_editor(model) as editor:
+        for text in (letter, letter + "\n", "Buy milk. Buy milk. Buy milk."):
+            editor.reset()
+            editor.open(text)
+            assert finish(editor)["state"] == "finished"
+            editor.command("reviser.status")
+            (message,) = editor.notifications("window/showMessage")
+            assert message["message"] == "Reviser: there is nothing to add"
+            assert not editor.edits
+            assert editor.text == text == editor.mirror()

@@ -15,7 +15,9 @@ from lsp_server.worker.tasks import Event, ModelKey, WritingTask, decode_event, 
 from reviser.core.edits import Edit
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.engine import load_engine
+from reviser.session.session import Session
 from tests.lsp_server.models import save_tiny_model
+from tests.toys import ToyTokenizer, quick_toy_policy
 
 TEXT = st.text("ab \r\n😀\ud800", max_size=6)
 
@@ -55,3 +57,14 @@ def test_each_passage_of_a_revision_begins_with_what_stood_there() -> None:
     steps = [(0, 3, Edit(3, "", "s")), (0, 3, Edit(0, "o", "O")), (4, 7, Edit(0, "t", "T"))]
     found = [written.follow(Event(1, "step", edits=(edit,), first=first, last=last)) for first, last, edit in steps]
     assert found == ["ones", "Ones", "Two"]
+
+
+def test_a_run_closes_a_code_fence_at_the_end_of_a_document_alone() -> None:
+    """Further up, what it does not see may close it."""
+    text = "Run it:\n\n```\nmake"
+    asked = replace(task(text, len(text), len(text), revises=False), max_actions=24, temperature=0.7)
+    for ends in (True, False):
+        session = Session(quick_toy_policy(), ToyTokenizer(), text)
+        ((run, _, _),) = generations(session, replace(asked, ends_document=ends))
+        list(run)
+        assert run.written.endswith("\n```") == ends

@@ -355,14 +355,15 @@ def test_bad_input_gets_a_plain_sentence_and_loses_nothing(model: Path, tmp_path
 def test_a_large_file_is_continued_at_its_end(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     line = "The cat sat on the mat, and nobody knew why it did.\n"
-    path.write_text(line * (100_000_000 // len(line)))
+    last = "In the evening it slept.\n"
+    path.write_text(line * (100_000_000 // len(line)) + last)
     size = path.stat().st_size
     result = run("continue", model, path, "--in-place")
     assert result.returncode == 0, result.stderr
     with path.open("rb") as file:
         assert file.read(len(line)) == line.encode()
-        file.seek(size - len(line))
-        assert file.read().startswith(line.encode().removesuffix(b"\n"))
+        file.seek(size - len(last))
+        assert file.read().startswith(last.encode().removesuffix(b"\n"))
     assert size < path.stat().st_size < size + 1000
 
 
@@ -433,3 +434,21 @@ def read_until(descriptor: int, wanted: bytes) -> bool:
             return False
         seen += data
     return True
+
+
+def test_a_finished_text_gets_nothing_more_and_the_user_is_told(model: Path, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Hi Anna,\n\nthe photos are lovely. See you on Sunday!\n\nBest,\nTom\n")
+    said = f"{letter}: nothing to add\n"
+    for text in (letter.read_text(), "Buy milk.\nBuy milk.\nBuy milk.\n"):
+        letter.write_text(text)
+        printed = run("continue", model, letter)
+        assert (printed.returncode, printed.stdout.decode(), printed.stderr.decode()) == (0, text, said)
+    summary = run("continue", model, letter, "--json")
+    assert (json.loads(summary.stdout)["written"], summary.stderr.decode()) == ("", said)
+    piped = run("continue", model, "-", stdin=letter.read_bytes())
+    assert piped.stderr.decode() == "standard input: nothing to add\n"
+    assert run("continue", model, letter, "-i").stderr.decode() == said
+    assert letter.read_text() == text
+    letter.write_text(TEXT)
+    assert b"nothing to add" not in run("continue", model, letter).stderr

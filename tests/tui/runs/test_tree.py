@@ -62,6 +62,18 @@ def test_continuing_writes_before_the_last_line_ending_and_undoes_in_one_step(tm
     drive(editor(tmp_path, TEXT), script)
 
 
+def test_a_finished_text_gets_nothing_more_and_the_user_is_told(tmp_path: Path) -> None:
+    letter = "Hi Anna,\n\nthe photos are lovely. See you on Sunday!\n\nBest,\nTom\n"
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f5")
+        await run_to_the_end(app, pilot)
+        assert "nothing to add" in app.desk.status_line.said[0]
+        assert (app.sheet.draft.text, app.sheet.modified) == (letter, False)
+
+    drive(editor(tmp_path, letter), script)
+
+
 @pytest.mark.parametrize("checks", [True, False])
 @pytest.mark.parametrize("key", ["f5", "f6"])
 def test_steps_back_are_checked_as_the_settings_say(
