@@ -68,6 +68,7 @@ class Status:
     enabled: bool
     actions_per_second: float
     run_id: str | None = None
+    problem: str | None = None
     requests: int = 0
     from_cache: int = 0
     superseded: int = 0

@@ -29,6 +29,7 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.process import socket_path
 from lsp_server.worker.tasks import ModelKey
 from reviser import __version__
+from reviser.core.errors import ReviserError
 from reviser.editor.lists import Lists
 
 logger = logging.getLogger(__name__)
@@ -51,10 +52,13 @@ class ReviserServer(LanguageServer):
         self._initial: dict[str, object] = {}
         self._chosen_model: str | None = None
         self._last_status: Status | None = None
-        self._last_problem = ""
+        self._told: set[str] = set()
+        self._preparing: asyncio.Task[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         self.worker = WorkerClient(
-            lambda: self.settings.unload_after_s, lambda: socket_path() if self.settings.shared_engine else None
+            lambda: self.settings.unload_after_s,
+            lambda: socket_path() if self.settings.shared_engine else None,
+            self.show_status,
         )
         self.completer = Completer(self.worker, lambda: self.settings, self.model_key, self.show_status)
         self.editor = LspEditor(self)
@@ -66,6 +70,7 @@ class ReviserServer(LanguageServer):
         self.reader = WorkerClient(
             lambda: self.settings.unload_after_s,
             lambda: socket_path("reading") if self.settings.shared_engine else None,
+            self.show_status,
         )
         self.diagnostics = Diagnostics(self)
         self.checking = Checking(
@@ -113,9 +118,24 @@ class ReviserServer(LanguageServer):
     def choose_model(self, model: str | None) -> None:
         """Use another model from now on."""
         self._chosen_model = model
+        self._told.clear()
         self.completer.forget()
+        self.prepare()
         self.checking.refresh_if_new()
         self.show_status()
+
+    def prepare(self) -> None:
+        """Have the model loaded before the first key, if there is a document where it may suggest something."""
+        if self._preparing is None or self._preparing.done():
+            self._preparing = asyncio.create_task(self._prepare())
+
+    async def _prepare(self) -> None:
+        await self.settled()
+        if self.settings.completion.enabled and any(map(self.allows, self.documents)):
+            try:
+                await self.worker.load(self.model_key())
+            except ReviserError as error:
+                self.report(str(error))
 
     async def settled(self) -> None:
         """Wait for the editor's settings, which come after its first messages, but not for ever.
@@ -134,6 +154,7 @@ class ReviserServer(LanguageServer):
     def take_settings(self, data: Any) -> None:
         """Take over settings, laid over those the editor started the server with."""
         before = self.settings
+        self._told.clear()
         merged = _merge(self._initial, data) if isinstance(data, dict) else self._initial
         self.settings, problems = read_settings(merged)
         for problem in problems:
@@ -141,6 +162,7 @@ class ReviserServer(LanguageServer):
         if self.settings.model != before.model:
             self._chosen_model = None
             self.completer.forget()
+            self.prepare()
         if self.settings.shared_engine != before.shared_engine:
             self.completer.stop()
             self.checking.stop()
@@ -178,12 +200,17 @@ class ReviserServer(LanguageServer):
     def status(self, document: EditorDocument | None = None) -> Status:
         run = self.runs.current
         enabled = self.allows(document) if document else self.settings.enabled
+        problem = self.worker.problem or self.reader.problem
         if not self.settings.enabled:
             state = "off"
         elif run:
             state = "loading" if run.state == "loading" else "writing"
+        elif self.completer.busy:
+            state = "thinking"
+        elif problem:
+            state = "failed"
         else:
-            state = "thinking" if self.completer.busy else "idle"
+            state = "loading" if self.worker.loading else "idle"
         return Status(
             state=state,
             model=self.model_key().model,
@@ -191,6 +218,7 @@ class ReviserServer(LanguageServer):
             enabled=enabled,
             actions_per_second=round(self.runs.rate, 1),
             run_id=run.id if run else None,
+            problem=problem or None,
             requests=self.worker.tasks,
             from_cache=self.completer.from_cache,
             superseded=self.completer.superseded,
@@ -212,10 +240,11 @@ class ReviserServer(LanguageServer):
                 self.protocol.notify(STATUS, status)
 
     def report(self, problem: str) -> None:
-        """Say what is wrong, once: at every key it would be noise."""
-        if problem != self._last_problem:
-            self._last_problem = problem
+        """Tell the user what is wrong, once: at every key it would be noise."""
+        if problem not in self._told:
+            self._told.add(problem)
             logger.error(problem)
+            self.editor.say(problem, warns=True)
 
     def trace(self, message: str) -> None:
         """For whoever turned tracing on."""

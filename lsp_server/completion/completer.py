@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lsp_server.completion.places import is_prose
@@ -47,8 +47,31 @@ class _Request:
     work: asyncio.Task[list[str]]
 
 
+@dataclass(eq=False)
+class _Question:
+    """What the model is asked, and how what it suggests first begins."""
+
+    context: Context
+    count: int
+    invoked: bool
+    begun: str = ""
+    work: asyncio.Task[None] = field(init=False)
+
+    def is_about(self, context: Context) -> bool:
+        """Whether the answer may still be of use: what has been typed since is what the model says too."""
+        before = self.context.before
+        if context != replace(self.context, before=context.before) or not context.before.startswith(before):
+            return False
+        typed = context.before[len(before) :]
+        return typed.startswith(self.begun) or self.begun.startswith(typed)
+
+
 class Completer:
-    """Suggests; at most one request of a kind is under way, and a newer one ends an older."""
+    """Suggests; at most one request of a kind is under way, and a newer one ends an older.
+
+    The model is asked one question at a time. It goes on with its answer while its user types what it says, so that
+    it comes to an end even if every key comes with a request of its own.
+    """
 
     def __init__(
         self,
@@ -69,10 +92,15 @@ class Completer:
         self._pace = Pace()
         self._removals: dict[str, Removal] = {}
         self._requests: list[_Request] = []
-        self._turn = asyncio.Lock()
-        self.busy = False
+        self._question: _Question | None = None
+        self._wanted: Context | None = None
         self.superseded = 0
         self.from_cache = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether the model is being asked."""
+        return self._question is not None
 
     def removal(self, uri: str) -> Removal:
         """What the user of a document removed last."""
@@ -86,9 +114,12 @@ class Completer:
         for request in self._requests:
             if request.document == uri:
                 request.work.cancel()
+        if self._question is not None and self._question.context.document == uri:
+            self._question.work.cancel()
 
     def forget(self) -> None:
         """The model is another one."""
+        self.stop()
         self._cache.forget()
         self._asked_for.forget()
 
@@ -96,6 +127,8 @@ class Completer:
         """End whatever is under way."""
         for request in self._requests:
             request.work.cancel()
+        if self._question is not None:
+            self._question.work.cancel()
 
     async def suggest(
         self, kind: Kind, document: EditorDocument, offset: int, count: int, *, invoked: bool
@@ -133,28 +166,27 @@ class Completer:
         context = Context(document.uri, around.before, around.after)
         removed = self.removal(document.uri).near(offset)
         ending = line_ending(document.text)
-        shown = self._shown(self._known(context, invoked), context, removed)
-        if len(shown) >= count:
-            self.from_cache += 1
-            return [text.replace("\n", ending) for text in shown[:count]]
-        if not self._belongs(document, offset, invoked):
-            return []
-        await self._worker.warm(self._key())
-        if not invoked:
-            least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
-            await asyncio.sleep(self._pace.delay(time.monotonic(), least, most))
-        async with self._turn:
-            self._set_busy(True)
-            try:
-                found = await self._ask(context, count, invoked)
-            finally:
-                self._set_busy(False)
-        cache = self._asked_for if invoked else self._cache
-        for text in found:
-            if is_worth_showing(text, context.before[-1:].isalnum(), invoked=invoked):
-                cache.put(context, text)
-        shown = self._shown(self._known(context, invoked), context, removed)
-        return [text.replace("\n", ending) for text in shown[:count]]
+        self._wanted = context
+        asked, due = False, invoked
+        while True:
+            shown = self._shown(self._known(context, invoked), context, removed)
+            if asked or len(shown) >= count:
+                self.from_cache += not asked
+                return [text.replace("\n", ending) for text in shown[:count]]
+            if not self._belongs(document, offset, invoked):
+                return []
+            await self._worker.load(self._key())
+            if (question := self._question) is not None:
+                if not question.is_about(context):
+                    question.work.cancel()
+                await asyncio.wait([question.work])
+            elif not due:
+                least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
+                await asyncio.sleep(self._pace.delay(time.monotonic(), least, most))
+                due = True
+            else:
+                await self._ask(_Question(context, count, invoked))
+                asked = True
 
     def _known(self, context: Context, invoked: bool) -> Iterator[str]:
         """What is left of suggestions that are known; what was asked for stays while it is typed, and is longer."""
@@ -173,10 +205,6 @@ class Completer:
             self._last_place = place
         return self._last_belongs
 
-    def _set_busy(self, busy: bool) -> None:
-        self.busy = busy
-        self._show()
-
     def _shown(self, suggestions: Iterable[str], context: Context, removed: str) -> list[str]:
         """What of them is fit to be shown, each once."""
         unit = self._settings().completion.unit
@@ -187,8 +215,33 @@ class Completer:
                 texts[text] = None
         return list(texts)
 
-    async def _ask(self, context: Context, count: int, invoked: bool) -> list[str]:
-        """What the model suggests, likeliest first: unasked only what it is confident of."""
+    async def _ask(self, question: _Question) -> None:
+        """Put a question, and wait until what the model says is known.
+
+        What the user asked for ends if they take the request back. Else a key does that, and another request comes.
+        """
+        self._question = question
+        question.work = asyncio.create_task(self._answer(question))
+        question.work.add_done_callback(self._over)
+        self._show()
+        try:
+            await asyncio.wait([question.work])
+        except asyncio.CancelledError:
+            if question.invoked:
+                question.work.cancel()
+            raise
+        if not question.work.cancelled():
+            question.work.result()
+
+    def _over(self, work: asyncio.Task[None]) -> None:
+        if not work.cancelled():
+            work.exception()  # which whoever asked has been told, if they still wait
+        self._question = None
+        self._show()
+
+    async def _answer(self, question: _Question) -> None:
+        """Keep what the model suggests that is worth showing: unasked only what it is confident of."""
+        context, invoked = question.context, question.invoked
         completion = self._settings().completion
         task = SuggestingTask(
             id=0,
@@ -196,20 +249,26 @@ class Completer:
             document=context.document,
             text=context.before + context.after,
             at=len(context.before),
-            count=count,
+            count=question.count,
             tokens=completion.max_actions_invoked if invoked else completion.max_actions,
             confidence=0.0 if invoked else completion.confidence,
             whole_line=completion.unit == "line",
         )
         texts: Sequence[str] | None = None
         began = time.monotonic()
+        self._pace.asked(began)
         try:
             async with aclosing(self._worker.write(task)) as events:
                 async for event in events:
                     if event.kind == "done":
                         texts = event.texts
+                    question.begun = event.text or question.begun
+                    if self._wanted is not None and not question.is_about(self._wanted):
+                        break
         finally:
-            # What the user asks for is longer, and says nothing about the rest.
-            if not invoked:
-                self._pace.answered(time.monotonic() - began, whole=texts is not None)
-        return [whole_clause(text) if invoked else text for text in texts or ()]
+            self._pace.answered(time.monotonic() - began, whole=texts is not None, long=invoked)
+        cache = self._asked_for if invoked else self._cache
+        for text in texts or ():
+            shown = whole_clause(text) if invoked else text
+            if is_worth_showing(shown, context.before[-1:].isalnum(), invoked=invoked):
+                cache.put(context, shown)

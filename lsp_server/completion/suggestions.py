@@ -5,6 +5,7 @@ Nothing here talks to a model or to an editor.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -221,11 +222,13 @@ class Pace:
     """How fast the user types and how fast the model answers, and so how long to wait before asking it.
 
     A model that answers between two keys is asked at once. Asking a slower one at every key would only
-    keep the processor busy, so it waits for a pause: a little longer than the usual gap.
+    keep the processor busy, so it waits for a pause: a little longer than the usual gap. Whoever types evenly makes
+    none, so it is asked now and then all the same.
     """
 
     def __init__(self) -> None:
         self._last: float | None = None
+        self._asked: float | None = None
         self._gap: float | None = None
         self._answer: float | None = None
 
@@ -235,18 +238,30 @@ class Pace:
             self._gap = _blend(self._gap, gap)
         self._last = now
 
-    def answered(self, seconds: float, *, whole: bool = True) -> None:
-        """The model took so long for an answer; one that was broken off would have taken longer."""
-        if whole or (self._answer is not None and seconds > self._answer):
+    def asked(self, now: float) -> None:
+        """The model is asked at `now`."""
+        self._asked = now
+
+    def answered(self, seconds: float, *, whole: bool = True, long: bool = False) -> None:
+        """The model took so long for an answer; one that was broken off would have taken longer, and for one that is
+        `long` it takes longer than for others."""
+        if long:
+            telling = whole and (self._answer is None or seconds < self._answer)
+        else:
+            telling = whole or (self._answer is not None and seconds > self._answer)
+        if telling:
             self._answer = _blend(self._answer, seconds)
 
     def delay(self, now: float, least: float, most: float) -> float:
-        """How long to wait from now with a request; the time since the last key counts."""
+        """How long to wait from now with a request: at least so long after the last key, and at most so long after
+        the model was asked before."""
+        since_key = now - self._last if self._last is not None else math.inf
+        wait = least - since_key
         gap = self._gap or 0.0
-        quick = self._answer is not None and self._answer < 0.8 * gap
-        pause = least if quick else min(max(1.3 * gap, least), max(least, most))
-        elapsed = now - self._last if self._last is not None else pause
-        return max(pause - elapsed, 0.0)
+        if self._answer is None or self._answer >= 0.8 * gap:
+            since_asked = now - self._asked if self._asked is not None else math.inf
+            wait = max(wait, min(1.3 * gap - since_key, most - since_asked))
+        return max(wait, 0.0)
 
 
 def _blend(average: float | None, value: float) -> float:

@@ -104,6 +104,7 @@ def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
     document = ls.documents.open(item.uri, item.language_id, item.version, item.text)
     ls.editor.show_changes(document)
     ls.checking.open(document)
+    ls.prepare()
 
 
 @feature(types.TEXT_DOCUMENT_DID_CHANGE)

@@ -212,8 +212,7 @@ class Checking:
             state.done.set()
             return
         try:
-            # Whatever is typed meanwhile, an engine that starts goes on starting.
-            await asyncio.shield(self._worker.warm(self._key()))
+            await self._worker.load(self._key())
             start, end = excerpt(document.text, state.near, format_of_document(document))
             async with aclosing(self._worker.write(self._task(document, start, end))) as events:
                 async for event in events:

@@ -17,16 +17,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lsp_server.worker.tasks import (
-    LINE_LIMIT,
-    Event,
-    ModelKey,
-    Order,
-    decode_event,
-    encode_cancel,
-    encode_load,
-    encode_task,
-)
+from lsp_server.worker.tasks import LINE_LIMIT, Event, ModelKey, Order, decode_event, encode_cancel, encode_task
 from reviser.core.errors import ReviserError
 
 logger = logging.getLogger(__name__)
@@ -50,11 +41,18 @@ class Connection:
 
 
 class WorkerClient:
-    """Tasks in, events out. Connects when first needed; leaves after `idle_after()` seconds of rest."""
+    """Tasks in, events out. Connects when first needed; leaves after `idle_after()` seconds of rest.
 
-    def __init__(self, idle_after: Callable[[], float], shared: Callable[[], Path | None]) -> None:
+    `changed` is told whenever a model is loaded, cannot be, or is let go.
+    """
+
+    def __init__(
+        self, idle_after: Callable[[], float], shared: Callable[[], Path | None], changed: Callable[[], None]
+    ) -> None:
         self._idle_after = idle_after
         self._shared = shared
+        self._changed = changed
+        self._loading: tuple[ModelKey, asyncio.Task[None]] | None = None
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
         self._pump: asyncio.Task[None] | None = None
@@ -68,25 +66,59 @@ class WorkerClient:
         self.before = 0
         self.reused = 0
         self.tasks = 0
+        self.problem = ""
 
     @property
     def connected(self) -> bool:
         return self._connection is not None
 
-    async def warm(self, key: ModelKey) -> None:
-        """Have the model loaded ahead of the task that will need it."""
-        if self._connection is None:
-            (await self._connect()).writer.write(encode_load(key))
-            self._rest()
+    @property
+    def loading(self) -> bool:
+        """Whether a model is being loaded."""
+        return self._loading is not None and not self._loading[1].done()
+
+    async def load(self, key: ModelKey) -> None:
+        """Have a model loaded, unless it is. Whoever waits for it may leave: it is loaded all the same."""
+        if self._loading is None or self._loading[0] != key or self._is_in_vain(self._loading[1]):
+            loading = asyncio.create_task(self._load(key))
+            loading.add_done_callback(self._loaded)
+            self._loading = key, loading
+            self._changed()
+        loading = self._loading[1]
+        await asyncio.wait([loading])
+        if loading.cancelled():
+            raise WorkerLost("the engine was let go")
+        loading.result()
+
+    def _is_in_vain(self, loading: asyncio.Task[None]) -> bool:
+        return loading.done() and (self._connection is None or loading.cancelled() or loading.exception() is not None)
+
+    async def _load(self, key: ModelKey) -> None:
+        connection = await self._connect()
+        async with contextlib.aclosing(self._events(connection, LoadingTask(0, key))) as events:
+            async for _ in events:
+                pass
+
+    def _loaded(self, loading: asyncio.Task[None]) -> None:
+        error = None if loading.cancelled() else loading.exception()
+        if self._loading is not None and self._loading[1] is loading:
+            self.problem = str(error or "")
+        self._changed()
 
     async def write(self, task: Order) -> AsyncGenerator[Event, None]:
-        """The events of a task. Leaving the iteration early cancels it between two actions."""
-        connection = await self._connect()
+        """The events of a task, whose model is loaded first. Leaving the iteration early cancels it between two
+        actions."""
+        await self.load(task.key)
+        self.tasks += 1
+        async with contextlib.aclosing(self._events(await self._connect(), task)) as events:
+            async for event in events:
+                yield event
+
+    async def _events(self, connection: Connection, task: Order) -> AsyncGenerator[Event, None]:
         task = replace(task, id=next(self._ids))
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._listeners[task.id] = events
         self._stir()
-        self.tasks += 1
         over = False
         try:
             connection.writer.write(encode_task(task))
@@ -109,10 +141,15 @@ class WorkerClient:
     async def close(self) -> None:
         """Let go of the engine; its process ends, or serves others."""
         self._stir()
+        self.problem = ""
+        if self._loading is not None:
+            self._loading[1].cancel()
+            self._loading = None
         connection, self._connection = self._connection, None
         if connection is None:
             return
         logger.info("the model is unloaded")
+        self._changed()
         connection.writer.close()
         if connection.process is not None:
             try:

@@ -21,7 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lsp_server.worker.readers import evaluated_by, read, revise
-from lsp_server.worker.tasks import Event, ModelKey, Order, SuggestingTask, WritingTask, decode_order, encode_event
+from lsp_server.worker.tasks import (
+    Event,
+    LoadingTask,
+    ModelKey,
+    Order,
+    SuggestingTask,
+    WritingTask,
+    decode_order,
+    encode_event,
+)
 from reviser.core.edits import Edit, within
 from reviser.core.errors import ReviserError
 
@@ -67,7 +76,7 @@ class Worker:
     def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
         self._load = load
         self._engines: dict[ModelKey, Engine] = {}
-        self._orders: queue.SimpleQueue[tuple[Peer, Order | ModelKey]] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[tuple[Peer, Order]] = queue.SimpleQueue()
         self._peers: set[Peer] = set()
         self._change = threading.Condition()
         self._readers: dict[ModelKey, EditorReader] = {}
@@ -84,11 +93,7 @@ class Worker:
     def work(self) -> None:
         """Carry out orders, one at a time, for ever."""
         while True:
-            peer, order = self._orders.get()
-            if isinstance(order, Order):
-                self._answer(peer, order)
-            elif not peer.gone:
-                self._prepare(peer, order)
+            self._answer(*self._orders.get())
 
     def wait_until_left(self, grace: float) -> None:
         """Return once nobody has been here for `grace` seconds."""
@@ -115,19 +120,15 @@ class Worker:
             self._peers.discard(peer)
             self._change.notify_all()
 
-    def _prepare(self, peer: Peer, key: ModelKey) -> None:
-        with suppress(ReviserError):  # the task that needs the model will say what is wrong
-            self._engine(peer, key)
-
     def _answer(self, peer: Peer, task: Order) -> None:
         try:
             if not peer.wants(task):
                 peer.send(Event(task.id, "done", ending="cancelled"))
                 return
-            if task.key not in self._engines:
-                peer.send(Event(task.id, "loading"))
             engine = self._engine(peer, task.key)
-            if isinstance(task, WritingTask) and _proofreads(task, engine):
+            if isinstance(task, LoadingTask):
+                peer.send(Event(task.id, "done", ending="stop"))
+            elif isinstance(task, WritingTask) and _proofreads(task, engine):
                 revise(task, self._readers[task.key], peer.send, lambda: peer.wants(task))
             elif isinstance(task, WritingTask):
                 self._write(peer, task, engine)
@@ -180,8 +181,10 @@ class Worker:
         session.text = task.text
         request = SuggestionRequest(task.count, task.tokens, task.confidence, task.whole_line)
 
+        texts: list[str] = []
+
         def step(text: str) -> bool:
-            peer.send(Event(task.id, "step"))
+            peer.send(Event(task.id, "step", text="" if texts else text))
             return peer.wants(task)
 
         used = evaluated_by(engine)
@@ -189,7 +192,6 @@ class Worker:
         found.read()
         read = evaluated_by(engine) - used
         counts = hasattr(engine.policy, "evaluated")
-        texts = []
         while peer.wants(task) and (suggestion := next(found, None)) is not None:
             texts.append(suggestion.text)
         peer.send(

@@ -1,7 +1,7 @@
 """What the server and the worker process say to each other: one JSON object a line.
 
-The server sends a `WritingTask` to write, a `ReadingTask`, a `SuggestingTask`, the id of a task to cancel, or a model to load
-ahead of time. The engine answers each task with one event for each action, or for what was found in a part of a
+The server sends a `LoadingTask`, then a `WritingTask` to write, a `ReadingTask`, a `SuggestingTask`, or the id of a
+task to cancel. The engine answers each task with one event for each action, or for what was found in a part of a
 text, and a last one.
 """
 
@@ -86,7 +86,15 @@ class SuggestingTask:
     whole_line: bool
 
 
-Order = WritingTask | ReadingTask | SuggestingTask
+@dataclass(frozen=True)
+class LoadingTask:
+    """Load the model, which is done when it can be used."""
+
+    id: int
+    key: ModelKey
+
+
+Order = WritingTask | ReadingTask | SuggestingTask | LoadingTask
 """What is worked on, and answered by events."""
 
 
@@ -103,13 +111,13 @@ class Event:
     characters included, one after the other, and the model's cursor in it; when the task is to revise, it is about
     the characters from `first` to `last` after `start`, and those behind it come later. `done` and `failed` are the
     last. `done` counts ids: `evaluated` went through the model; it needed to know `before` of the text before
-    `start`, and knew `reused` of them. What was to be suggested says a `step` for each of its tokens, and its
-    `texts` when it is `done`. A reading answers with `found`: `changes` are all there are in some stretches of its
+    `start`, and knew `reused` of them. What was to be suggested says a `step` for each of its tokens, with the `text`
+    of the first suggestion so far, and its `texts` when it is `done`. A reading answers with `found`: `changes` are all there are in some stretches of its
     text, `spans`, which were read just now if they are `fresh`.
     """
 
     id: int
-    kind: Literal["loading", "begun", "step", "found", "done", "failed"]
+    kind: Literal["begun", "step", "found", "done", "failed"]
     trailing_space: int = 0
     edits: Sequence[Edit] = ()
     first: int = 0
@@ -124,6 +132,7 @@ class Event:
     spans: Sequence[Sequence[int]] = ()
     changes: Sequence[FoundChange] = ()
     fresh: bool = False
+    text: str = ""
     texts: Sequence[str] = ()
 
     @property
@@ -131,7 +140,12 @@ class Event:
         return self.kind in ("done", "failed")
 
 
-_NAMES: dict[type[Order], str] = {WritingTask: "write", ReadingTask: "read", SuggestingTask: "suggest"}
+_NAMES: dict[type[Order], str] = {
+    WritingTask: "write",
+    ReadingTask: "read",
+    SuggestingTask: "suggest",
+    LoadingTask: "load",
+}
 
 
 def encode(message: dict[str, object]) -> bytes:
@@ -146,10 +160,6 @@ def encode_cancel(id: int) -> bytes:
     return encode({"cancel": id})
 
 
-def encode_load(key: ModelKey) -> bytes:
-    return encode({"load": asdict(key)})
-
-
 def encode_event(event: Event) -> bytes:
     return encode({name: value for name, value in asdict(event).items() if value or name == "id"})
 
@@ -159,8 +169,8 @@ def decode_event(line: bytes) -> Event:
     return Event(**(fields | {"edits": tuple(Edit(**one) for one in fields.get("edits", ()))}))
 
 
-def decode_order(line: bytes) -> Order | ModelKey | int:
-    """A task, a reading, a suggestion to make, a model to load, or the id of a task to cancel."""
+def decode_order(line: bytes) -> Order | int:
+    """What is to be done, or the id of what is to be cancelled."""
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
@@ -174,5 +184,6 @@ def decode_order(line: bytes) -> Order | ModelKey | int:
         fields = message["suggest"]
         return SuggestingTask(**(fields | {"key": ModelKey(**fields["key"])}))
     if "load" in message:
-        return ModelKey(**message["load"])
+        fields = message["load"]
+        return LoadingTask(fields["id"], ModelKey(**fields["key"]))
     return int(message["cancel"])

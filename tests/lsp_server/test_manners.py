@@ -293,7 +293,9 @@ def test_an_editor_with_few_capabilities_gets_no_more_than_it_can(model: Path) -
         editor.process.kill()
 
 
-def test_a_model_that_cannot_be_loaded_is_said_once(editor: ToyEditor, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_is_said_once_and_to_whoever_starts_a_run(
+    editor: ToyEditor, tmp_path: Path
+) -> None:
     editor.set(model=str(tmp_path / "none"))
     editor.open("It was")
     assert editor.ghost_text() == []
@@ -301,13 +303,15 @@ def test_a_model_that_cannot_be_loaded_is_said_once(editor: ToyEditor, tmp_path:
     assert editor.ghost_text() == []
     said = [m["message"] for m in editor.notifications("window/logMessage")]
     assert len([message for message in said if "there is no model" in message]) == 1
+    assert len(editor.notifications("window/showMessage")) == 1
     editor.command("reviser.continue", uri=URI)
     end = editor.wait_for_end()
     assert end["state"] == "stopped"
     assert "there is no model" in end["reason"]
     assert end["said"]
-    (message,) = editor.wait(lambda: editor.notifications("window/showMessage"))
-    assert message["message"] == f"Reviser: {end['reason']}"
+    editor.wait(lambda: len(editor.notifications("window/showMessage")) == 2)
+    told = {message["message"] for message in editor.notifications("window/showMessage")}
+    assert told == {f"Reviser: {end['reason']}"}
 
 
 @pytest.mark.parametrize("damaged", [False, True])

@@ -162,7 +162,7 @@ async function showStatus(server: Server): Promise<void> {
   if (!status) {
     return;
   }
-  const isWriting = status.state === 'writing' || status.state === 'loading';
+  const isWriting = status.runId !== null;
   const separator = (label: string): Choice => ({ label, kind: vscode.QuickPickItemKind.Separator });
   const does = (label: string, command: string, description = ''): Choice => ({
     label,
@@ -201,7 +201,7 @@ async function showStatus(server: Server): Promise<void> {
 
 function summary(status: Status): string {
   const model = status.modelLoaded ? 'model in memory' : 'no model in memory';
-  return `${status.state}, ${model}, asked ${status.requests} times, answered ${status.fromCache} from memory`;
+  return `${status.problem ?? status.state}, ${model}, asked ${status.requests} times, answered ${status.fromCache} from memory`;
 }
 
 /** Choose among the models the program knows, or a folder; kept in the settings once the server takes it. */

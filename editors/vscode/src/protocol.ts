@@ -33,11 +33,14 @@ export interface ChangesNews {
 }
 
 export interface Status {
-  state: 'off' | 'idle' | 'thinking' | 'loading' | 'writing';
+  state: 'off' | 'idle' | 'thinking' | 'loading' | 'writing' | 'failed';
   model: string | null;
   modelLoaded: boolean;
   enabled: boolean;
   actionsPerSecond: number;
+  runId: string | null;
+  /** Why the model cannot be used. */
+  problem: string | null;
   requests: number;
   fromCache: number;
   superseded: number;

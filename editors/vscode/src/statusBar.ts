@@ -80,7 +80,7 @@ function describe(shown: Shown): Look {
 
 function describeStatus(status: Status, enabledHere: boolean): Look {
   const model = status.model ?? 'the default model';
-  if (status.state === 'writing' || status.state === 'loading') {
+  if (status.runId) {
     const rate = Math.round(status.actionsPerSecond).toString().padStart(3, '\u2007');
     return {
       text: status.state === 'loading' ? '$(loading~spin) Reviser' : `$(loading~spin) Reviser ${rate}/s`,
@@ -94,7 +94,14 @@ function describeStatus(status: Status, enabledHere: boolean): Look {
   if (!enabledHere) {
     return { text: '$(circle-slash) Reviser', tooltip: 'Reviser is off for this document' };
   }
-  return status.state === 'thinking'
-    ? { text: '$(loading~spin) Reviser', tooltip: `Reviser is thinking of a suggestion (${model})` }
-    : { text: '$(edit) Reviser', tooltip: `Reviser is idle (${model})` };
+  switch (status.state) {
+    case 'failed':
+      return { text: '$(warning) Reviser', tooltip: `Reviser: ${status.problem}`, warns: true };
+    case 'loading':
+      return { text: '$(loading~spin) Reviser', tooltip: `Reviser is loading ${model}` };
+    case 'thinking':
+      return { text: '$(loading~spin) Reviser', tooltip: `Reviser is thinking of a suggestion (${model})` };
+    default:
+      return { text: '$(edit) Reviser', tooltip: `Reviser is idle (${model})` };
+  }
 }

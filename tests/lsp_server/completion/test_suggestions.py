@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -197,6 +199,7 @@ def test_the_delay_follows_the_typing() -> None:
         pace = Pace()
         for strike in range(20):
             pace.key(strike * gap)
+        pace.asked(19 * gap)
         return pace.delay(19 * gap, least=0.04, most=0.4)
 
     assert delay_after(0.01) == 0.04
@@ -205,11 +208,29 @@ def test_the_delay_follows_the_typing() -> None:
     assert delay_after(1.0) == 0.4
 
 
+@pytest.mark.parametrize("gap", [0.08, 0.12, 0.25, 0.4, 1.0])
+def test_a_pause_that_never_comes_is_not_waited_for(gap: float) -> None:
+    """Keys that come evenly, and a model of which nothing is known: each key's wait is over or the next key ends it."""
+    pace = Pace()
+    asked: list[float] = []
+    for strike in range(40):
+        now = strike * gap
+        pace.key(now)
+        delay = pace.delay(now, least=0.0, most=0.4)
+        if delay < gap:
+            asked.append(now + delay)
+            pace.asked(asked[-1])
+            pace.answered(gap / 2, whole=False)
+    assert asked[0] == 0
+    assert max(after - before for before, after in pairwise(asked)) <= max(0.4, gap) + 1e-9
+
+
 def test_a_quick_model_is_asked_at_once_and_a_slow_one_in_a_pause() -> None:
     pace = Pace()
     for strike in range(20):
         pace.key(strike * 0.1)
     now = 19 * 0.1
+    pace.asked(now)
     assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
     # An answer that was broken off says nothing of how long others take.
     pace.answered(0.01, whole=False)
@@ -229,10 +250,27 @@ def test_a_quick_model_is_asked_at_once_and_a_slow_one_in_a_pause() -> None:
     assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
 
 
+def test_an_answer_that_was_asked_for_is_longer_than_others() -> None:
+    def delay_after(*answers: tuple[float, bool]) -> float:
+        pace = Pace()
+        pace.key(0.0)
+        pace.key(0.1)
+        pace.asked(0.1)
+        for seconds, long in answers:
+            pace.answered(seconds, long=long)
+        return pace.delay(0.1, 0.0, 0.4)
+
+    assert delay_after((0.05, True)) == 0
+    assert delay_after((0.5, True)) == pytest.approx(0.13)
+    assert delay_after((0.05, False), (0.5, True)) == 0
+    assert delay_after((0.09, False), (0.01, True)) == 0
+
+
 def test_a_pause_already_made_counts() -> None:
     pace = Pace()
     pace.key(0.0)
     pace.key(0.1)
+    pace.asked(0.1)
     assert pace.delay(0.2, 0.04, 0.4) == pytest.approx(0.03)
     assert pace.delay(5.0, 0.04, 0.4) == 0
     assert Pace().delay(0.0, 0.04, 0.4) == 0

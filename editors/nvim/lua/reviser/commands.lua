@@ -81,7 +81,8 @@ M.list = {
     client.command("status", { uri = uri() }, function(status)
       local model = status.model ~= vim.NIL and status.model or "the embedded model"
       local where = status.enabled and "" or ", off for this buffer"
-      vim.notify(("reviser: %s, %s%s"):format(status.state, model, where))
+      local state = status.problem ~= vim.NIL and status.problem or status.state
+      vim.notify(("reviser: %s, %s%s"):format(state, model, where))
     end)
   end,
 }

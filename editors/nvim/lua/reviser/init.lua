@@ -87,7 +87,7 @@ function M.setup(options)
   map(keys.dismiss, "dismiss")
 end
 
---- What the server does, for a status line: "idle", "thinking", "loading", "writing 38/s" or "off".
+--- What the server does, for a status line: "idle", "thinking", "loading", "writing 38/s", "failed" or "off".
 function M.status()
   local status = require("reviser.live").status()
   if status.state == "writing" and (status.actionsPerSecond or 0) > 0 then
