@@ -98,7 +98,7 @@ $(E2E_READY): $(READY)
 # The extension for VS Code, where `code --install-extension` finds it.
 vscode: $(EXTENSION)
 
-$(EXTENSION): $(wildcard editors/vscode/src/*.ts editors/vscode/*.json editors/vscode/README.md) LICENSE
+$(EXTENSION): $(wildcard editors/vscode/src/*.ts editors/vscode/*.json) editors/vscode/README.md editors/vscode/LICENSE
 	cd editors/vscode && npm ci --silent && npm run package
 
 lint: style types

@@ -117,7 +117,8 @@ def ignore_finding(ls: ReviserServer, *arguments: Any) -> None:
     here = exact or touched(found, document.slice, start, end)
     if not here:
         raise invalid("nothing is found here that could be ignored")
-    _change_list(lambda: ls.lists.ignore(source_of(document), document.text, here[0]))
+    if _change_list(lambda: ls.lists.ignore(source_of(document), document.text, here[0])) is None:
+        ls.editor.say(f"{here[0].says} is ignored until the editor ends: this document has no file")
     ls.checking.leave(document)
 
 

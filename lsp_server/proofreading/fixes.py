@@ -10,6 +10,7 @@ from lsp_server.documents.document import EditorDocument
 from lsp_server.proofreading.diagnostics import diagnostic
 from lsp_server.runs.editor import range_of
 from reviser.core.edits import Edit, placed_change
+from reviser.editor.lists import unknown_word
 from reviser.proofreading.suggestion import Suggestion, quoted
 
 FIX_ALL = "source.fixAll.reviser"
@@ -74,15 +75,15 @@ def _fix(
 
 
 def _leave(document: EditorDocument, finding: Suggestion) -> Iterator[types.CodeAction]:
-    """To ignore a finding here, or its word everywhere."""
+    """To ignore a finding here, or its word everywhere if it is unknown."""
     place = {"uri": document.uri, "range": _as_json(document, finding)}
     offers: list[tuple[str, str, Mapping[str, object]]] = [
         (f"Ignore here: {_short(finding.says)}", "reviser.ignoreFinding", place)
     ]
-    if finding.word is not None:
-        word: dict[str, object] = {"uri": document.uri, "word": finding.word}
+    if (unknown := unknown_word(finding)) is not None:
+        word: dict[str, object] = {"uri": document.uri, "word": unknown}
         for owner, whose in (("project", "the project's"), ("user", "your")):
-            title = f"Add {quoted(finding.word)} to {whose} words"
+            title = f"Add {quoted(unknown)} to {whose} words"
             offers.append((title, "reviser.addWord", word | {"words": owner}))
     for title, command, argument in offers:
         yield types.CodeAction(

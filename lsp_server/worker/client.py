@@ -17,7 +17,16 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lsp_server.worker.tasks import LINE_LIMIT, Event, ModelKey, Order, decode_event, encode_cancel, encode_task
+from lsp_server.worker.tasks import (
+    LINE_LIMIT,
+    Event,
+    LoadingTask,
+    ModelKey,
+    Order,
+    decode_event,
+    encode_cancel,
+    encode_task,
+)
 from reviser.core.errors import ReviserError
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from reviser.core.errors import ReviserError
 from reviser.proofreading.project.ignoring import IgnoredPlace, ignore, list_for, read_ignored
 from reviser.proofreading.project.settings import ProjectSettings, files_of_settings, settings_for
 from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_file, project_folder, user_file
-from reviser.proofreading.suggestion import Suggestion
+from reviser.proofreading.suggestion import WORD, Suggestion
 
 Owner = Literal["project", "user"]
 
@@ -28,7 +28,7 @@ class Lists:
     def __init__(self, roots: Callable[[], Iterable[Path]], report: Callable[[str], None]) -> None:
         self._roots = roots
         self._report = report
-        # What is ignored in documents without a project, until the editor ends.
+        # What is ignored in documents without a file, until the editor ends.
         self._for_now: set[tuple[str, IgnoredPlace]] = set()
         self._read: dict[Path, tuple[object, frozenset[IgnoredPlace]]] = {}
         self._settings: dict[Path, tuple[object, ProjectSettings]] = {}
@@ -77,7 +77,7 @@ class Lists:
         return path
 
     def places(self, source: TextSource) -> tuple[str, frozenset[IgnoredPlace]]:
-        """The name of a document in its project, and what is ignored in it."""
+        """The name of a document in its list of what is ignored, and what that says of it."""
         name, path = self._place_of(source)
         places = {place for other, place in tuple(self._for_now) if other == source.name}
         if path is not None:
@@ -90,7 +90,8 @@ class Lists:
         return lambda one: bool(places) and _place(name, text, one) in places
 
     def ignore(self, source: TextSource, text: str, finding: Suggestion) -> Path | None:
-        """Ignore a finding from now on; returns the file that says so, if it belongs to a project."""
+        """Ignore a finding from now on; returns the file that says so. None: the document has no file, so that this holds
+        until the editor ends."""
         name, path = self._place_of(source)
         place = _place(name, text, finding)
         if path is None:
@@ -100,9 +101,8 @@ class Lists:
         return path
 
     def _place_of(self, source: TextSource) -> tuple[str, Path | None]:
-        """The name of a document in its project, and the project's file of what is ignored."""
-        found = list_for(source.file, self._roots()) if source.file else None
-        return (source.name, None) if found is None else found
+        """The name of a document in the file of what is ignored, and that file."""
+        return list_for(source.file, self._roots()) if source.file else (source.name, None)
 
     def _ignored_in(self, path: Path) -> frozenset[IgnoredPlace]:
         try:
@@ -115,6 +115,19 @@ class Lists:
         except (ReviserError, OSError) as error:
             self._report(str(error))
             return frozenset()
+
+
+def unknown_word(finding: Suggestion) -> str | None:
+    """The word that could be listed so that nothing is found about it; None where a finding is about more or less than
+    a word, or about one that everybody knows."""
+    # Reading them takes a moment, which is taken when somebody asks for the first time.
+    from reviser.proofreading.spelling.dictionary import dictionary
+    from reviser.proofreading.spelling.unknown import is_strange
+
+    words: list[str] = WORD.findall(finding.old)
+    if len(words) != 1 or words[0].isdigit() or not is_strange(words[0], dictionary()):
+        return None
+    return words[0]
 
 
 def _stamp(path: Path) -> object:

@@ -65,11 +65,10 @@ class Request:
         )
 
     def wanted(self, path: Path, draft: Draft, found: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """The changes that were found in the text at `path`, without those that its project ignores."""
-        place = None if path == STREAM else list_for(path)
-        if place is None or not found:
+        """The changes that were found in the text at `path`, without those that are ignored there."""
+        if path == STREAM or not found:
             return tuple(found)
-        name, file = place
+        name, file = list_for(path)
         ignored = read_ignored(file)
         kept = [one for one in found if IgnoredPlace.of(name, draft.text, one.start, one.old, one.new) not in ignored]
         # What is safe with the others need not be so without them.

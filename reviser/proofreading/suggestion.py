@@ -90,13 +90,6 @@ class Suggestion:
             return f"take out {quoted(self.old.strip())}"
         return f"{quoted(self.old)} → {quoted(self.new)}"
 
-    @property
-    def word(self) -> str | None:
-        """The word that could be listed so that nothing is suggested about it; None where it is about more or less
-        than a word."""
-        words = WORD.findall(self.old)
-        return words[0] if len(words) == 1 and not words[0].isdigit() else None
-
     def shown(self, slice: Callable[[int, int], str]) -> tuple[int, int]:
         """What is marked: the old text, or beside a gap the word before it. `slice` gives parts of the document."""
         if self.old.strip():

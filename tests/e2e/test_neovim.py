@@ -115,6 +115,35 @@ def test_tab_is_a_tab_where_there_is_nothing_to_accept(fresh: Neovim) -> None:
     fresh.keys("<Esc>:Reviser toggle<CR>")
 
 
+def test_keys_with_alt_write_nothing_where_there_is_nothing_to_accept(fresh: Neovim) -> None:
+    fresh.keys(":Reviser toggle<CR>")
+    fresh.keys("GAx<M-w><M-l>y")
+    fresh.wait(lambda: fresh.text == TEXT + "xy")
+    assert fresh.lua("vim.api.nvim_get_mode().mode") == "i"
+    fresh.keys("<Esc>:Reviser toggle<CR>")
+
+
+def test_the_users_own_mappings_of_these_keys_go_on(model: Path, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.txt"
+    draft.write_text(TEXT + "\n")
+    mine = """
+        vim.keymap.set("i", "<M-w>", "[word]")
+        vim.keymap.set("i", "<Plug>(mine)", "[line]")
+        vim.keymap.set("i", "<M-l>", "<Plug>(mine)", { remap = true })
+        vim.keymap.set("i", "<Tab>", function() return "[tab]" end, { expr = true })
+    """
+    assert NEOVIM
+    with neovim(NEOVIM, tmp_path, draft, {"model": str(model), "enabled": False}, prelude=mine) as editor:
+        editor.keys("GA<M-w><M-l><Tab>")
+        editor.wait(lambda: editor.text == TEXT + "[word][line][tab]")
+
+
+def test_the_command_alone_says_what_there_is(fresh: Neovim) -> None:
+    fresh.keys(":messages clear<CR>:Reviser<CR>")
+    fresh.wait(lambda: "accept | continue | infill" in messages(fresh) and "reviser: idle" in messages(fresh))
+    assert "E471" not in messages(fresh)
+
+
 def test_a_word_is_accepted_and_the_rest_stays(fresh: Neovim) -> None:
     fresh.keys("GA The cat")
     ghost = fresh.wait(fresh.ghost)
@@ -200,7 +229,25 @@ def test_a_run_that_wrote_nothing_says_so_and_is_not_undone(fresh: Neovim) -> No
     assert "; nothing was written" in messages(fresh)
     fresh.keys(":Reviser undo<CR>")
     fresh.wait(lambda: "there is no run" in messages(fresh))
+    fresh.keys("u")
+    fresh.wait(lambda: "the run wrote nothing" in messages(fresh))
     assert fresh.text == text
+    # Whoever insists undoes what they did themselves.
+    fresh.keys("u")
+    fresh.wait(lambda: fresh.text == "Mine.\n" + TEXT)
+
+
+def test_undo_after_a_run_that_was_stopped_while_the_model_loads(model: Path, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.txt"
+    draft.write_text(TEXT + "\n")
+    settings = {"model": str(model), "completion": {"enabled": False}, "diagnostics": {"enabled": False}}
+    assert NEOVIM
+    with neovim(NEOVIM, tmp_path, draft, settings) as editor:
+        editor.keys("ggOMine.<Esc>:Reviser continue<CR>:Reviser stop<CR>")
+        editor.wait(lambda: editor.lua("#vim.api.nvim_buf_get_keymap(0, 'n')") == 1)
+        editor.keys("u")
+        editor.wait(lambda: "the run wrote nothing" in messages(editor))
+        assert editor.text == "Mine.\n" + TEXT
 
 
 def test_lines_are_written_anew(fresh: Neovim) -> None:

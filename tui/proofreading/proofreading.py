@@ -10,7 +10,7 @@ from textual.timer import Timer
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import MOST
-from reviser.editor.lists import Lists, Owner
+from reviser.editor.lists import Lists, Owner, unknown_word
 from reviser.proofreading.suggestion import WORD, Suggestion, quoted
 from tui.document.draft import Selection
 from tui.prompts import Prompts
@@ -219,7 +219,7 @@ class Proofreading:
             self._prompts.fail(str(error))
             return
         sheet.mistakes.findings.leave_out(lambda one: one == here)
-        where = f"in {path}" if path is not None else "until you quit: this text has no project"
+        where = f"in {path}" if path is not None else "until you quit: this text has no file"
         self._prompts.say(f"{here.says} is ignored here, {where}.", seconds=3)
         self.read_again()
         self._done()
@@ -229,9 +229,9 @@ class Proofreading:
         sheet = self._sheet
         if (here := self._here()) is None:
             return
-        word = here.word
+        word = unknown_word(here)
         if word is None:
-            self._prompts.say("This is not about a single word.", seconds=3)
+            self._prompts.say("This is not about an unknown word.", seconds=3)
             return
         try:
             path = self._lists.add_word(sheet.source, word, owner)

@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 import type { Changes } from './changes';
 import { findServer } from './finding';
 import type { RunNews, Status, Target } from './protocol';
+import { isServed } from './scope';
 import type { Server } from './server';
 
 const run = promisify(execFile);
@@ -157,7 +158,7 @@ interface Choice extends vscode.QuickPickItem {
 /** What there is to know and to do, in one list. */
 async function showStatus(server: Server): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const document = editor && server.serves(editor.document) ? editor.document : undefined;
+  const document = editor && isServed(editor.document) ? editor.document : undefined;
   const status = await server.execute<Status>('reviser.status', document ? { uri: document.uri.toString() } : {});
   if (!status) {
     return;

@@ -7,11 +7,9 @@ import { Drawing } from './drawing';
 import { RunEdits } from './edits';
 import { watchPython } from './finding';
 import { isUnderWay, type RunNews, type Status } from './protocol';
-import { SCHEMES, Server, type Condition } from './server';
+import { SCHEMES, isForReviser, isServed } from './scope';
+import { Server, type Condition } from './server';
 import { StatusBar } from './statusBar';
-
-// Where the server works unless told otherwise.
-const PROSE = ['plaintext', 'markdown', 'restructuredtext', 'latex', 'tex', 'html', 'git-commit', 'mail', 'eml'];
 
 // Why a run stopped needs no telling to whoever stopped it.
 const OWN_WISH = /^you (stopped|cancelled) it/;
@@ -24,6 +22,7 @@ class Reviser {
   private readonly bar = new StatusBar();
   private status: Status | undefined;
   private enabledHere = true;
+  private isSwitchedOn = false;
 
   constructor(context: vscode.ExtensionContext) {
     const { server, drawing, changes, bar } = this;
@@ -41,46 +40,43 @@ class Reviser {
       drawing.onDidChangePending(() => this.setPending()),
       changes.onDidChange(() => this.setPending()),
       vscode.window.onDidChangeActiveTextEditor(() => this.changeDocument()),
-      vscode.workspace.onDidOpenTextDocument(() => this.startIfWanted()),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.attend()),
+      vscode.workspace.onDidOpenTextDocument(() => this.attend()),
       vscode.workspace.onDidChangeConfiguration((event) => this.changeSettings(event)),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => this.startIfWanted()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.attend()),
     );
     void watchPython(() => server.restart()).then((watch) => watch && context.subscriptions.push(watch));
-    this.startIfWanted();
+    this.attend();
   }
 
   async end(): Promise<void> {
     await this.server.dispose();
   }
 
-  /** A server is started for documents it may write in; the others need none. */
-  private startIfWanted(): void {
-    if (!this.server.isUp && vscode.window.visibleTextEditors.some(({ document }) => this.isWanted(document))) {
+  /** A server is started for documents it may write in, and the status shown beside them; the others need neither. */
+  private attend(): void {
+    const documents = vscode.window.visibleTextEditors.map(({ document }) => document);
+    const wanted = documents.filter(isForReviser);
+    if (
+      !this.server.isUp &&
+      wanted.some((document) => vscode.workspace.getConfiguration('reviser', document).get('enabled', true))
+    ) {
       void this.server.ready();
     }
-  }
-
-  private isWanted(document: vscode.TextDocument): boolean {
-    const settings = vscode.workspace.getConfiguration('reviser', document);
-    const switches = [settings.get('languages', {}), settings.get('globs', {})];
-    const hasMore = switches.some((switches) => Object.values(switches).includes(true));
-    return (
-      settings.get('enabled', true) &&
-      this.server.serves(document) &&
-      (hasMore || PROSE.includes(document.languageId))
-    );
+    // Where the user has switched it on for a document alone, only the server knows; a run may be in a hidden one.
+    this.bar.setVisible(wanted.length > 0 || this.isSwitchedOn || this.server.isWriting);
   }
 
   private changeSettings(event: vscode.ConfigurationChangeEvent): void {
     if (event.affectsConfiguration('reviser.server')) {
       void this.server.restart();
     } else if (event.affectsConfiguration('reviser')) {
-      this.startIfWanted();
+      this.attend();
     }
   }
 
   private changeDocument(): void {
-    this.startIfWanted();
+    this.attend();
     this.setPending();
     void this.askAboutDocument();
   }
@@ -88,12 +84,15 @@ class Reviser {
   /** Whether Reviser is on for the document at hand. */
   private async askAboutDocument(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
-    if (!document || document.isClosed || !this.server.isUp || !this.server.serves(document)) {
+    if (!document || document.isClosed || !this.server.isUp || !isServed(document)) {
+      this.isSwitchedOn = false;
+      this.attend();
       return;
     }
     try {
       const status = await this.server.execute<Status>('reviser.status', { uri: document.uri.toString() });
       this.enabledHere = status?.enabled ?? true;
+      this.isSwitchedOn = status?.enabled ?? false;
       this.status ??= status;
       this.showStatus();
     } catch {
@@ -133,6 +132,7 @@ class Reviser {
   private takeCondition(condition: Condition): void {
     if (condition.state !== 'up') {
       this.status = undefined;
+      this.isSwitchedOn = false;
       this.setWriting(false);
       this.drawing.clear();
       this.changes.clear();
@@ -149,6 +149,7 @@ class Reviser {
   }
 
   private showStatus(): void {
+    this.attend();
     if (this.status) {
       this.bar.show({ state: 'known', status: this.status, enabledHere: this.enabledHere });
     }
@@ -157,6 +158,7 @@ class Reviser {
   private setWriting(writing: boolean): void {
     if (this.server.isWriting !== writing) {
       this.server.isWriting = writing;
+      this.attend();
       void vscode.commands.executeCommand('setContext', 'reviser.writing', writing);
     }
   }

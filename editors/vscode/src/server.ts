@@ -14,10 +14,10 @@ import {
 import type { RunEdits } from './edits';
 import { findServer } from './finding';
 import { CHANGES, RUN, STATUS, type ChangesNews, type RunNews, type Status, type Target } from './protocol';
+import { SCHEMES } from './scope';
 import { Suggestions } from './suggestions';
 
 const MAX_RESTARTS = 3;
-export const SCHEMES = ['file', 'untitled'];
 // Settings of the extension alone; the server would call them unknown.
 const OWN_SETTINGS = ['server', 'view'];
 const INSTALL = "pip install 'reviser[lsp]'";
@@ -71,11 +71,6 @@ export class Server implements vscode.Disposable {
 
   get isUp(): boolean {
     return this.client?.state === State.Running;
-  }
-
-  /** Whether the server may know this document. */
-  serves(document: vscode.TextDocument): boolean {
-    return SCHEMES.includes(document.uri.scheme);
   }
 
   /** The client, started if it is not; undefined, with a word to the user, if it cannot be. */

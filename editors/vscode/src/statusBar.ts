@@ -24,7 +24,15 @@ export class StatusBar implements vscode.Disposable {
   constructor() {
     this.item.name = 'Reviser';
     this.render();
-    this.item.show();
+  }
+
+  /** Show it in this window, or nothing of it. */
+  setVisible(visible: boolean): void {
+    if (visible) {
+      this.item.show();
+    } else {
+      this.item.hide();
+    }
   }
 
   /** Show something; what lasts shorter than a blink is never seen. */

@@ -1,4 +1,5 @@
-"""Findings that a project ignores, each in its place: in `.reviser/ignore.txt`, one on each line."""
+"""Findings that are ignored, each in its place: in `.reviser/ignore.txt` of their project or in the user's own file,
+one on each line."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from reviser.core.files import read_utf8
+from reviser.core.files import home_folder, read_utf8
 from reviser.proofreading.project.words import PROJECT_FILE, add_line, project_folder
 
 IGNORE_FILE: Final = PROJECT_FILE.with_name("ignore.txt")
@@ -23,7 +24,7 @@ _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[^\S\r\n]*(?:\r\n?|\n)")
 
 
 class IgnoredPlace(NamedTuple):
-    """A finding in its place: the file within the project, what it says, and the words of the paragraph on both sides.
+    """A finding in its place: the file within its project, or its whole path, what it says, and the words of the paragraph on both sides.
 
     It stays the same while the text around it moves, and is gone when the words beside it change.
     """
@@ -45,12 +46,18 @@ class IgnoredPlace(NamedTuple):
         return cls(*(" ".join(part.split()) for part in parts))
 
 
-def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path] | None:
-    """The name of a file in its project, and the project's file of what is ignored; None if it belongs to no
-    project."""
+def user_ignore_file() -> Path:
+    """Where is kept what is ignored in files of no project: `$REVISER_HOME/ignore.txt`, or the platform's place for
+    state."""
+    return home_folder("XDG_STATE_HOME", ".local/state") / IGNORE_FILE.name
+
+
+def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path]:
+    """The name of a file in its project, and the project's file of what is ignored; for a file of no project its path,
+    and the user's own list."""
     folder = project_folder(file, roots)
     if folder is None:
-        return None
+        return file.resolve().as_posix(), user_ignore_file()
     return file.resolve().relative_to(folder).as_posix(), folder / IGNORE_FILE
 
 

@@ -47,7 +47,7 @@ def unknown_words(
         return []
     opening = plain and _opening(paragraph, known)
     strange = [
-        found for found in _WORD.finditer(text) if _is_strange(found[0], known) or (opening and not found.start())
+        found for found in _WORD.finditer(text) if is_strange(found[0], known) or (opening and not found.start())
     ]
     if not strange:
         return []
@@ -79,7 +79,7 @@ def _opening(paragraph: Paragraph, known: Dictionary) -> bool:
     return size is None or size <= _COMMON
 
 
-def _is_strange(word: str, known: Dictionary) -> bool:
+def is_strange(word: str, known: Dictionary) -> bool:
     """Whether a word is unknown, or so rare that it may stand for another; or an "i", which is seldom meant."""
     if len(word) < SHORTEST:
         return word == "i"

@@ -52,6 +52,17 @@ def test_the_path_is_searched(installed: CodeServer, browser: Browser, tmp_path:
         window.close()
 
 
+def test_a_window_without_prose_shows_no_status(open_draft: Opener) -> None:
+    window = open_draft("It was quiet")
+    assert window.status()
+    (window.folder / "code.py").write_text("x = 1\n")
+    window.open("code.py")
+    window.wait(lambda: not window.status())
+    window.close_file()
+    window.open(window.draft.name)
+    window.wait_for_status("Reviser is idle")
+
+
 def _script(path: Path, body: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{body}\n")

@@ -95,7 +95,7 @@ def test_off_means_no_suggestion_and_no_model(open_draft: Opener, model: Path) -
 
 
 def test_code_is_left_alone_until_it_is_switched_on(open_draft: Opener) -> None:
-    window = open_draft("# It was quiet", suffix=".py", status="is off for this document")
+    window = open_draft("# It was quiet", suffix=".py", status="")
     window.type(" and")
     window.page.wait_for_timeout(1500)
     assert not window.ghost_text()

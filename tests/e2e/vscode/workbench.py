@@ -247,7 +247,9 @@ class Workbench:
         return [text.replace("\u00a0", " ") for text in texts]
 
     def status(self) -> str:
-        """What Reviser says of itself in the status bar."""
+        """What Reviser says of itself in the status bar; nothing where no document is for it."""
+        if not self._status_item().is_visible():
+            return ""
         label = self._status_item().locator("a").first.get_attribute("aria-label")
         return label or ""
 

@@ -41,7 +41,8 @@ def lasting(taught: Path, home: Path) -> Iterator[ToyEditor]:
 
 @pytest.fixture
 def editor(lasting: ToyEditor, home: Path) -> ToyEditor:
-    (home / "words.txt").unlink(missing_ok=True)
+    for list in ("words.txt", "ignore.txt"):
+        (home / list).unlink(missing_ok=True)
     lasting.reset()
     return lasting
 
@@ -79,6 +80,14 @@ def test_what_is_offered_at_a_mistake(editor: ToyEditor) -> None:
     automatic = actions(editor, LETTER_AT, LETTER_AT, triggerKind=2)
     assert {one["kind"] for one in automatic} == {"quickfix"}
     assert actions(editor, plain, plain, triggerKind=2) == []
+
+
+def test_a_word_that_everybody_knows_is_not_to_be_added(editor: ToyEditor) -> None:
+    opened(editor)
+    place = TEXT.index("goes")
+    titles = [one["title"] for one in actions(editor, place, place, only=["quickfix"])]
+    assert titles[:2] == ["Fix: “goes” → “go”", "Ignore here: “goes” → “go”"]
+    assert not [title for title in titles if "words" in title]
 
 
 @pytest.mark.parametrize(
@@ -139,11 +148,29 @@ def test_a_finding_is_ignored_here_for_good(editor: ToyEditor, project: Path, ta
         assert pull(other, uri)["items"] == []
 
 
-def test_without_a_project_it_is_ignored_for_now(editor: ToyEditor) -> None:
+def test_without_a_project_it_is_ignored_for_good_too(
+    editor: ToyEditor, home: Path, taught: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert olds(opened(editor)) == ["recieved", "teh", "goes"]
+    choose(editor, actions(editor, LETTER_AT, LETTER_AT), "Ignore here: “recieved” → “received”")
+    assert olds(pull(editor)["items"]) == ["teh", "goes"]
+    assert not editor.notifications("window/showMessage")
+    assert "/home/ann/draft.txt\trecieved\treceived\tHe\ta letter today." in (home / "ignore.txt").read_text()
+    monkeypatch.setenv("REVISER_HOME", str(home))
+    with checking_editor(taught, PULL) as other:
+        other.open(TEXT)
+        assert olds(pull(other)["items"]) == ["teh", "goes"]
+        other.open(TEXT, uri="file:///home/ann/other.txt")
+        assert olds(pull(other, "file:///home/ann/other.txt")["items"]) == ["recieved", "teh", "goes"]
+
+
+def test_without_a_file_it_is_ignored_for_now_which_is_said(editor: ToyEditor) -> None:
     uri = "untitled:Untitled-1"
     assert olds(opened(editor, TEXT, uri)) == ["recieved", "teh", "goes"]
     choose(editor, actions(editor, LETTER_AT, LETTER_AT, uri), "Ignore here: “recieved” → “received”")
     assert olds(pull(editor, uri)["items"]) == ["teh", "goes"]
+    (said,) = editor.notifications("window/showMessage")
+    assert said["message"].endswith("is ignored until the editor ends: this document has no file")
     offered = actions(editor, TEXT.index("teh"), TEXT.index("teh"), uri)
     with pytest.raises(Refused, match="belongs to no project"):
         choose(editor, offered, "Add “teh” to the project's words")

@@ -87,22 +87,30 @@ M.list = {
   end,
 }
 
+local function names()
+  local found = vim.tbl_keys(M.list)
+  table.sort(found)
+  return found
+end
+
+--- A command by its name; without one, say what there is and what the server does.
 function M.run(command)
-  local wanted = M.list[command.fargs[1]]
-  if wanted then
-    wanted(command)
+  local name = command.fargs[1]
+  if name == nil then
+    vim.notify(":Reviser " .. table.concat(names(), " | ") .. "; see :help :Reviser")
+    M.list.status()
+  elseif M.list[name] then
+    M.list[name](command)
   else
-    vim.notify("reviser: there is no :Reviser " .. command.fargs[1], vim.log.levels.ERROR)
+    vim.notify("reviser: there is no :Reviser " .. name, vim.log.levels.ERROR)
   end
 end
 
 function M.complete(lead, line)
   local decides = line:match("Reviser%s+accept%s") or line:match("Reviser%s+reject%s")
-  local found = vim.tbl_filter(function(name)
+  return vim.tbl_filter(function(name)
     return vim.startswith(name, lead)
-  end, decides and { "all" } or vim.tbl_keys(M.list))
-  table.sort(found)
-  return found
+  end, decides and { "all" } or names())
 end
 
 return M

@@ -25,12 +25,17 @@ function M.ghost()
   return native.available() and native or require("reviser.ghost")
 end
 
---- What a key did before it was ours: the user's mapping, Neovim's own, or the key itself.
+--- Whether a key is held with Alt. From a mapping, Neovim would write the letter of such a key.
+local function has_alt(key)
+  return key:match("^<.*[mMaA]%-") ~= nil
+end
+
+--- What a key did before it was ours: the user's mapping, else Neovim's own work, which a key with Alt has none of.
 local function otherwise(key)
   local before = vim.fn.maparg(key, "i", false, true)
   if vim.tbl_isempty(before) or (before.desc or ""):match("^Reviser") then
     return function()
-      return key
+      return has_alt(key) and "" or key
     end
   elseif before.callback and before.expr == 1 then
     return before.callback
@@ -41,7 +46,13 @@ local function otherwise(key)
     end
   end
   return function()
-    return before.expr == 1 and vim.api.nvim_eval(before.rhs) or before.rhs
+    local keys = before.expr == 1 and vim.api.nvim_eval(before.rhs) or before.rhs
+    if before.noremap == 1 then
+      return keys
+    end
+    -- What stands for other mappings, such as those of plugins.
+    vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(keys, true, true, true), "im", false)
+    return ""
   end
 end
 

@@ -70,6 +70,28 @@ function M.apply_edit(err, params, context, ...)
   return { applied = true }
 end
 
+--- A run that wrote nothing leaves nothing to undo. The first `u` after it says so, and undoes nothing of the user's.
+local function guard_undo(buffer)
+  for _, map in ipairs(vim.api.nvim_buf_get_keymap(buffer, "n")) do
+    if map.lhs == "u" then
+      return
+    end
+  end
+  local tick = vim.b[buffer].changedtick
+  vim.keymap.set("n", "u", function()
+    vim.keymap.del("n", "u", { buffer = buffer })
+    if vim.b[buffer].changedtick == tick then
+      vim.notify("reviser: the run wrote nothing; u again undoes your own last change")
+    else
+      vim.api.nvim_feedkeys(vim.v.count1 .. "u", "n", false)
+    end
+  end, { buffer = buffer, nowait = true, desc = "Reviser: undo" })
+end
+
+local function wrote(buffer, params)
+  return last[buffer] ~= nil and last[buffer].run == params.runId
+end
+
 local function mark(buffer, range, group)
   pcall(vim.api.nvim_buf_set_extmark, buffer, namespace, range.start.line, range.start.character, {
     end_row = range["end"].line,
@@ -105,6 +127,9 @@ function M.on_run(_, params)
         vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
       end
     end, FRESH_MS)
+    if (params.state == "stopped" or params.state == "finished") and not wrote(buffer, params) then
+      guard_undo(buffer)
+    end
     if params.state == "stopped" and params.reason and params.reason ~= vim.NIL and not params.said then
       local nothing = vim.deep_equal(params.region.start, params.region["end"]) and "; nothing was written" or ""
       vim.notify(("reviser: stopped: %s%s"):format(params.reason, nothing), vim.log.levels.INFO)
