@@ -11,6 +11,7 @@ import numpy as np
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rules.rule import ScoreProcessor
+from reviser.decoding.rules.spacing import glued_tokens
 from reviser.model.scoring import Scores
 
 # Letters that open a line or follow a space, a bracket, a quotation mark or a hyphen.
@@ -48,6 +49,10 @@ class WordEnded(ScoreProcessor):
         if taken < len(self._rest):
             scores[:] = -np.inf
             scores[self._rest[taken]] = 0.0
+        elif self._rest and taken == len(self._rest):
+            # The word is whole now, though its tokens are not those that the model would have written.
+            glued = glued_tokens(self._tokenizer)
+            scores[: len(glued)][glued] = -np.inf
 
     def _missing(self, history: Sequence[int], canvas: Canvas) -> list[int]:
         """The tokens that end the word; none if it is one already."""

@@ -154,3 +154,40 @@ def test_it_fills_a_gap_with_a_text_that_ends_and_joins(engine: Engine, place: i
         return sum(reading.chances([engine.policy.vocabulary.start_id, *ids, *behind], len(behind)))
 
     assert joins(run.written) > joins("")
+
+
+def written(engine: Engine, before: str, after: str = "", seed: int = 0, limit: int = 64) -> str:
+    session = engine.session(before + after)
+    sampler = Sampler(0.7, seed=seed)
+    run = session.infill(len(before), None, sampler) if after else session.continue_(sampler, max_actions=limit)
+    for _ in run:
+        pass
+    assert session.text == before.removesuffix(" ") + run.written + after
+    return run.written
+
+
+def test_it_adds_nothing_to_a_finished_text(engine: Engine) -> None:
+    for text in (
+        "Hi Anna,\n\nthe photos are lovely. See you on Sunday!\n\nBest,\nTom\n",
+        "Buy milk. Buy milk. Buy milk.",
+        "Remember to water the plants on Monday and Thursday. Thank you!",
+    ):
+        assert written(engine, text.rstrip("\n")) == ""
+
+
+def test_it_ends_half_a_word_and_closes_what_is_open(engine: Engine) -> None:
+    assert written(engine, "In the morning we went to the supermar", limit=8).startswith("ket")
+    assert written(engine, "To build the project, run\n\n```sh\ncmake -B build").count("```") % 2 == 1
+    latex = written(engine, "\\begin{itemize}\n\\item The first reason is cost.\n\\item The second reason is")
+    assert latex.count("\\end{itemize}") == 1
+    assert latex.count("\\end") == latex.count("\\begin") + 1
+
+
+def test_it_fills_a_list_item_with_one_items_text(engine: Engine) -> None:
+    for seed in range(2):
+        item = written(engine, "Guests\n\n- Anna\n- ", "\n- Ben\n- Carla\n", seed=seed)
+        assert item[:1].isspace() or item[:1].isalnum()
+        assert item.strip()
+        assert "\n" not in item
+        assert not item.lstrip().startswith("-")
+        assert item.strip() not in ("Anna", "Ben", "Carla")

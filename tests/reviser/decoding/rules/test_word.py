@@ -39,6 +39,8 @@ def written(before: str, model: Knowing) -> str:
         rule.change(scores, history, canvas)
         (likely,) = np.nonzero(scores == 0)
         if len(likely) > 1:
+            # No more letters behind a word that was ended.
+            assert not made or token("a") not in likely
             return made.decode()
         canvas.apply(Insert(int(likely[0])))
         history.append(int(likely[0]))
