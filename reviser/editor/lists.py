@@ -90,8 +90,8 @@ class Lists:
         return lambda one: bool(places) and _place(name, text, one) in places
 
     def ignore(self, source: TextSource, text: str, finding: Suggestion) -> Path | None:
-        """Ignore a finding from now on; returns the file that says so. None: the document has no file, so that this holds
-        until the editor ends."""
+        """Ignore a finding from now on; returns the file that says so. None: the document has no file, so that this
+        holds until the editor ends."""
         name, path = self._place_of(source)
         place = _place(name, text, finding)
         if path is None:

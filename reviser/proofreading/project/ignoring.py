@@ -24,7 +24,8 @@ _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[^\S\r\n]*(?:\r\n?|\n)")
 
 
 class IgnoredPlace(NamedTuple):
-    """A finding in its place: the file within its project, or its whole path, what it says, and the words of the paragraph on both sides.
+    """A finding in its place: the file within its project, or its whole path, what it says, and the words of the
+    paragraph on both sides.
 
     It stays the same while the text around it moves, and is gone when the words beside it change.
     """
