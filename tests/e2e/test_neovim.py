@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import pytest
 
 from reviser import __version__
-from tests.e2e.neovim import PLUGIN, Neovim, find_neovim, neovim
+from tests.e2e.neovim import PLUGIN, ROOT, Neovim, find_neovim, neovim
 from tests.e2e.terminal import Terminal
 from tests.lsp_server.models import save_tiny_model
 from tests.lsp_server.proofreading.conftest import FIXED, taught_editor_model
@@ -138,10 +141,11 @@ def test_the_users_own_mappings_of_these_keys_go_on(model: Path, tmp_path: Path)
         editor.wait(lambda: editor.text == TEXT + "[word][line][tab]")
 
 
-def test_the_command_alone_says_what_there_is(fresh: Neovim) -> None:
+def test_the_command_alone_says_what_the_server_does_and_where_the_help_is(fresh: Neovim) -> None:
     fresh.keys(":messages clear<CR>:Reviser<CR>")
-    fresh.wait(lambda: "accept | continue | infill" in messages(fresh) and "reviser: idle" in messages(fresh))
-    assert "E471" not in messages(fresh)
+    fresh.wait(lambda: re.search("reviser: (idle|loading), .*; see :help :Reviser", messages(fresh)))
+    # A long line wants a key.
+    fresh.keys("<CR>")
 
 
 def test_a_word_is_accepted_and_the_rest_stays(fresh: Neovim) -> None:
@@ -343,6 +347,28 @@ def test_help_is_there_after_the_documented_installation(fresh: Neovim, tmp_path
     fresh.keys(f":helptags {tmp_path}<CR>")
     made = fresh.wait(lambda: (tags := tmp_path / "tags").exists() and tags.read_text())
     assert (PLUGIN / "doc" / "tags").read_text() == made
+
+
+LUA = re.compile("```lua\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("manager", ["none", "no plugin"])
+def test_the_lines_to_paste_of_the_documents_start_the_server(model: Path, tmp_path: Path, manager: str) -> None:
+    assert NEOVIM
+    _, plain, alone = LUA.findall((ROOT / "docs" / "editors.md").read_text("utf-8"))
+    lines = plain.replace("~/src/reviser/editors/nvim", str(PLUGIN)) if manager == "none" else alone
+    (tmp_path / "reviser").write_text(f'#!/bin/sh\nexec {sys.executable} -m reviser "$@"\n')
+    (tmp_path / "reviser").chmod(0o755)
+    (tmp_path / "init.lua").write_text(lines)
+    (tmp_path / "draft.txt").write_text(TEXT)
+    wait = "vim.wait(60000, function() local c = vim.lsp.get_clients()[1]; return c ~= nil and c.initialized end)"
+    said = subprocess.run(
+        [*NEOVIM, "--headless", "-i", "NONE", "-n", "-u", str(tmp_path / "init.lua"), str(tmp_path / "draft.txt"),
+         "-c", f"lua {wait} print(vim.lsp.get_clients()[1].name, vim.v.errmsg)", "-c", "qa!"],
+        capture_output=True, text=True, check=True,
+        env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "REVISER_MODEL": str(model)},
+    )  # fmt: skip
+    assert said.stderr.split() == ["reviser"]
 
 
 def test_a_missing_server_is_said_once_with_where_to_look(tmp_path: Path) -> None:

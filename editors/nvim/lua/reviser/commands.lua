@@ -77,29 +77,21 @@ M.list = {
       vim.notify("reviser uses " .. name)
     end)
   end,
-  status = function()
+  status = function(command)
     client.command("status", { uri = uri() }, function(status)
       local model = status.model ~= vim.NIL and status.model or "the embedded model"
       local where = status.enabled and "" or ", off for this buffer"
       local state = status.problem ~= vim.NIL and status.problem or status.state
-      vim.notify(("reviser: %s, %s%s"):format(state, model, where))
+      local more = command.fargs[1] and "" or "; see :help :Reviser"
+      vim.notify(("reviser: %s, %s%s%s"):format(state, model, where, more))
     end)
   end,
 }
 
-local function names()
-  local found = vim.tbl_keys(M.list)
-  table.sort(found)
-  return found
-end
-
---- A command by its name; without one, say what there is and what the server does.
+--- A command by its name; without one, say what the server does and where the names are.
 function M.run(command)
-  local name = command.fargs[1]
-  if name == nil then
-    vim.notify(":Reviser " .. table.concat(names(), " | ") .. "; see :help :Reviser")
-    M.list.status()
-  elseif M.list[name] then
+  local name = command.fargs[1] or "status"
+  if M.list[name] then
     M.list[name](command)
   else
     vim.notify("reviser: there is no :Reviser " .. name, vim.log.levels.ERROR)
@@ -108,9 +100,11 @@ end
 
 function M.complete(lead, line)
   local decides = line:match("Reviser%s+accept%s") or line:match("Reviser%s+reject%s")
-  return vim.tbl_filter(function(name)
+  local found = vim.tbl_filter(function(name)
     return vim.startswith(name, lead)
-  end, decides and { "all" } or names())
+  end, decides and { "all" } or vim.tbl_keys(M.list))
+  table.sort(found)
+  return found
 end
 
 return M
