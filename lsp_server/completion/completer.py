@@ -48,7 +48,7 @@ class _Request:
 
 
 @dataclass(eq=False)
-class _Question:
+class _Inquiry:
     """What the model is asked, and how what it suggests first begins."""
 
     context: Context
@@ -92,7 +92,7 @@ class Completer:
         self._pace = Pace()
         self._removals: dict[str, Removal] = {}
         self._requests: list[_Request] = []
-        self._question: _Question | None = None
+        self._question: _Inquiry | None = None
         self._wanted: Context | None = None
         self.superseded = 0
         self.from_cache = 0
@@ -185,7 +185,7 @@ class Completer:
                 await asyncio.sleep(self._pace.delay(time.monotonic(), least, most))
                 due = True
             else:
-                await self._ask(_Question(context, count, invoked))
+                await self._ask(_Inquiry(context, count, invoked))
                 asked = True
 
     def _known(self, context: Context, invoked: bool) -> Iterator[str]:
@@ -215,7 +215,7 @@ class Completer:
                 texts[text] = None
         return list(texts)
 
-    async def _ask(self, question: _Question) -> None:
+    async def _ask(self, question: _Inquiry) -> None:
         """Put a question, and wait until what the model says is known.
 
         What the user asked for ends if they take the request back. Else a key does that, and another request comes.
@@ -239,7 +239,7 @@ class Completer:
         self._question = None
         self._show()
 
-    async def _answer(self, question: _Question) -> None:
+    async def _answer(self, question: _Inquiry) -> None:
         """Keep what the model suggests that is worth showing: unasked only what it is confident of."""
         context, invoked = question.context, question.invoked
         completion = self._settings().completion
