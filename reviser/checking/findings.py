@@ -7,9 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
-from reviser.proofreading.suggestion import Suggestion
+from reviser.proofreading.suggestion import Suggestion, with_suggestions
+from reviser.prose import unread
 from reviser.session.documents import DocumentFile
 
 
@@ -25,6 +27,23 @@ class Result(NamedTuple):
 
     changes: tuple[Suggestion, ...]
     sentences: int
+
+
+class UnreadWord(NamedTuple):
+    """A word that is too long to be read: in which line it is, and how long."""
+
+    line: int
+    characters: int
+
+    @property
+    def told(self) -> str:
+        return f"line {self.line} has a word of {counted(self.characters, 'character')}, which is not read"
+
+
+def unread_words(draft: Draft) -> list[UnreadWord]:
+    """The words of a text that are too long to be read."""
+    text = draft.text
+    return [UnreadWord(_place(text, start).line, end - start) for start, end in unread(text, draft.format)]
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,15 @@ class Checked:
     @property
     def findings(self) -> list[Finding]:
         return [Finding(self.source, change) for change in self.result.changes]
+
+    @property
+    def corrected(self) -> str:
+        """The document's text with all that was found corrected."""
+        return with_suggestions(self.source.document.text, self.result.changes)
+
+    @cached_property
+    def unread(self) -> list[UnreadWord]:
+        return unread_words(self.source.draft)
 
 
 @dataclass(frozen=True)

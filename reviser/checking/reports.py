@@ -57,13 +57,14 @@ def _property(text: str) -> str:
 
 
 def json_report(outcomes: Sequence[Checked | Failed], skipped: Sequence[Skipped] = ()) -> str:
-    """All findings, what could not be checked, how many documents were, and the files that were skipped."""
+    """All findings, what could not be checked, how many documents were, words that were not read, and the files that were skipped."""
     checked = [one for one in outcomes if isinstance(one, Checked)]
     failed = [one for one in outcomes if isinstance(one, Failed)]
     report = {
         "findings": [_finding(finding) for one in checked for finding in one.findings],
         "errors": [{"file": str(one.name), "message": str(one.error)} for one in failed],
         "checked": len(checked),
+        "unread": [{"file": str(one.source.name), **word._asdict()} for one in checked for word in one.unread],
         "skipped": [{"file": str(one.path), "reason": one.reason} for one in skipped],
     }
     return json.dumps(report, ensure_ascii=False, indent=2)

@@ -23,12 +23,12 @@ def sarif_report(outcomes: Sequence[Checked | Failed]) -> str:
     checked = [one for one in outcomes if isinstance(one, Checked)]
     failed = [one for one in outcomes if isinstance(one, Failed)]
     driver = {"name": "Reviser", "version": reviser.__version__, "rules": list(map(_rule, Kind))}
+    notes = [_notification(one.source.name, "note", word.told) for one in checked for word in one.unread]
+    notes += [_notification(one.name, "error", str(one.error)) for one in failed]
     run: dict[str, object] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [
-            {"executionSuccessful": not failed, "toolExecutionNotifications": list(map(_notification, failed))}
-        ],
+        "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": notes}],
         "artifacts": [{"location": _location(one.source.name)} for one in checked],
         "results": [_result(finding) for one in checked for finding in one.findings],
     }
@@ -86,12 +86,9 @@ def _result(finding: Finding) -> dict[str, object]:
     }
 
 
-def _notification(failed: Failed) -> dict[str, object]:
-    return {
-        "level": "error",
-        "message": {"text": str(failed.error)},
-        "locations": [{"physicalLocation": {"artifactLocation": _location(failed.name)}}],
-    }
+def _notification(path: Path, level: str, text: str) -> dict[str, object]:
+    locations = [{"physicalLocation": {"artifactLocation": _location(path)}}]
+    return {"level": level, "message": {"text": text}, "locations": locations}
 
 
 def _location(path: Path) -> dict[str, str]:

@@ -4,17 +4,74 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
+    from reviser.core.trajectory import Trajectory
     from reviser.session.documents import DocumentFile
 
 _HEAD_LINES = 2
 _DIFF_COLOURS = {"@": "cyan", "-": "red", "+": "green"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """Where the results of a command go; `interactive` is None for a command that asks nothing."""
+
+    in_place: bool = False
+    interactive: bool | None = None
+    output: Path | None = None
+    diff: bool = False
+    json: bool = False
+    trajectory: Path | None = None
+
+    def __post_init__(self) -> None:
+        asking = {} if self.interactive is None else {"interactive": self.interactive}
+        choose_one(in_place=self.in_place, **asking, output=self.output, diff=self.diff, json=self.json)
+
+    @property
+    def writes(self) -> bool:
+        """Whether texts are written, not what is different in them."""
+        return bool(self.in_place or self.interactive or self.output)
+
+    @property
+    def live(self) -> bool:
+        """Whether a run is shown as it happens."""
+        return sys.stdout.isatty() and not self.json and not self.diff
+
+    def check(self, sources: Sequence[Path]) -> None:
+        """Refuse files that cannot be written, before any work is done."""
+        from reviser.core.files import STREAM, check_output
+        from reviser.session.documents import check_writable
+
+        if self.interactive and STREAM in sources:
+            raise ReviserError("standard input cannot be both the text and the answers")
+        if self.in_place or self.interactive:
+            for path in sources:
+                check_writable(path)
+        for target in filter(None, (self.output, self.trajectory)):
+            check_output(target)
+
+    def put(self, document: DocumentFile, text: str, name: str | None = None) -> None:
+        """Write what has become of a document, or print a diff in which its file is called `name`."""
+        if self.writes:
+            write_result(document, text, self.output or document.path)
+        else:
+            print_diff(document, text, name)
+
+
+def write_trajectories(delivery: Delivery, trajectories: Sequence[Trajectory]) -> None:
+    """Record runs where the user asked for it, if there were any."""
+    from reviser.core.files import write_output
+    from reviser.core.trajectory import dump_trajectories
+
+    if delivery.trajectory and trajectories:
+        write_output(delivery.trajectory, dump_trajectories(trajectories).encode("utf-8"))
 
 
 def choose_one(**options: object) -> None:

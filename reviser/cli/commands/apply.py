@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reviser.cli.commands.generate import EncodingOption, FileArgument, InPlaceOption, OutputOption, offset_of
-from reviser.cli.delivery import choose_one, print_diff, write_result
+from reviser.cli.delivery import Delivery, print_diff, write_result
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
@@ -46,17 +46,14 @@ def apply(options: ApplyOptions) -> None:
     none is carried out and the exit status is 2. Exit status 1 means that another program changed the file
     meanwhile: then it is left alone, and the result is saved beside it.
     """
-    from reviser.core.files import STREAM, check_output, input_name
-    from reviser.session.documents import DocumentFile, check_writable
+    from reviser.core.files import STREAM, input_name
+    from reviser.session.documents import DocumentFile
 
     file, output = options.file, options.output
     if file == options.actions == STREAM:
         raise ReviserError("the text and the actions cannot both be read from standard input")
-    choose_one(in_place=options.in_place, output=output, diff=options.diff, json=options.json)
-    if options.in_place:
-        check_writable(file)
-    if output:
-        check_output(output)
+    delivery = Delivery(in_place=options.in_place, output=output, diff=options.diff, json=options.json)
+    delivery.check([file])
     document = DocumentFile.read(file, options.encoding)
     requests = _read_actions(options.actions)
     editor = _action_editor(document, options.cursor, options.protect, options.tokenizer)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reviser.cli.commands.generate import EncodingOption, ModelOption
-from reviser.cli.commands.revise import ConfidenceOption, ExceptOption, FormatOption, IgnoreOption, OnlyOption
+from reviser.cli.commands.revise import ProofreadingOptions
 from reviser.cli.delivery import choose_one, print_diff, write_result
 from reviser.cli.entry import complain
+from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 
@@ -35,40 +35,28 @@ class OutputFormat(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions:
-    """What to look for mistakes in, which of them, and how they are told."""
+class CheckOptions(ProofreadingOptions):
+    """Where to look for mistakes, and how they are told."""
 
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Text files, and folders with documents (.); - reads standard input.", show_default=False),
-    ] = None
-    model: ModelOption = None
-    output_format: Annotated[OutputFormat, typer.Option(help="How findings are printed.")] = OutputFormat.TEXT
-    fix: Annotated[bool, typer.Option("--fix", help="Make the changes in the files themselves.")] = False
-    confidence: ConfidenceOption = None
-    only: OnlyOption = None
-    except_: ExceptOption = None
-    ignore: IgnoreOption = None
-    format: FormatOption = None
-    encoding: EncodingOption = None
+        tuple[Path, ...], Argument("text files, and folders with documents (.); - reads standard input", default="")
+    ] = ()
+    output_format: Annotated[OutputFormat, Option("how findings are printed")] = OutputFormat.TEXT
+    fix: Annotated[bool, Option("make the changes in the files themselves")] = False
     stdin_filename: Annotated[
-        Path | None,
-        typer.Option(help="Name of standard input, from which its format and settings follow.", metavar="NAME"),
+        Path | None, Option("name of standard input, from which its format and settings follow", metavar="NAME")
     ] = None
-    changed: Annotated[
-        bool, typer.Option("--changed", help="Only files that differ from the last commit, or are new.")
-    ] = False
+    changed: Annotated[bool, Option("only files that differ from the last commit, or are new")] = False
     changed_since: Annotated[
-        str | None, typer.Option(help="Only files that have changed since this branch left REV.", metavar="REV")
+        str | None, Option("only files that have changed since this branch left REV", metavar="REV")
     ] = None
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", help="Largest number of processes (by default one for two cores).", min=1),
+        Option("largest number of processes (by default one for two cores)", least=1, flags=("--jobs", "-j")),
     ] = None
-    threads: Annotated[int | None, typer.Option(help="Threads for the model, in each process.", min=1)] = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Read all texts again, and store no results.")] = False
+    no_cache: Annotated[bool, Option("read all texts again, and store no results")] = False
     cache_dir: Annotated[
-        Path | None, typer.Option(help="Folder for cached results, instead of your cache folder.", metavar="FOLDER")
+        Path | None, Option("folder for cached results, instead of your cache folder", metavar="FOLDER")
     ] = None
 
 
@@ -85,28 +73,18 @@ def check(options: CheckOptions) -> None:
     from reviser.checking.cache import cache_folder
     from reviser.checking.checker import Checker
     from reviser.proofreading.project.settings import settings_for
-    from reviser.proofreading.request import Request
-    from reviser.session.charsets import encoding_named
 
     choose_one(no_cache=options.no_cache, cache_dir=options.cache_dir)
     choose_one(changed=options.changed, changed_since=options.changed_since)
-    run = CheckRun(options.paths or [Path()], options.output_format, options.fix, options.stdin_filename)
-    run.check_words(options.changed or options.changed_since is not None)
+    by_changes = options.changed or options.changed_since is not None
+    run = CheckRun(options.paths or (Path(),), options.output_format, options.fix, options.stdin_filename)
+    run.check_words(by_changes)
     settings = settings_for(run.names)
-    request = Request.made(
-        settings,
-        confidence=settings.dial(options.confidence),
-        only=options.only,
-        without=options.except_,
-        format=options.format,
-        ignore=options.ignore or (),
-    )
-    if options.encoding is not None:
-        encoding_named(options.encoding)
+    request, model = options.request(settings), options.model or settings.model
     folder = None if options.no_cache else options.cache_dir or cache_folder()
-    checker = Checker(request, options.model or settings.model, options.jobs, options.threads, folder, options.encoding)
+    checker = Checker(request, model, options.jobs, options.threads, folder, options.encoding)
     found = run.gather(settings)
-    if options.changed or options.changed_since is not None:
+    if by_changes:
         found = _changed_among(found, run.paths, options.changed_since)
     if status := run.check(checker, found):
         raise typer.Exit(status)
@@ -179,7 +157,7 @@ class CheckRun:
                 if not isinstance(outcome, Checked):
                     with progress.aside():
                         self._complain(outcome)
-                elif outcome.result.changes:
+                elif outcome.result.changes or outcome.unread:
                     with progress.aside():
                         self._take(outcome)
                 progress.advance()
@@ -204,36 +182,33 @@ class CheckRun:
 
     def _take(self, checked: Checked) -> None:
         """Tell what was found in a document, and fix it if that is wanted."""
+        for word in checked.unread:
+            typer.echo(f"{checked.source.name}: {word.told}", err=True)
+        if not checked.result.changes:
+            return
         self.found += len(checked.result.changes)
         self.unclean += 1
         self._print(checked)
         if not self.fix:
             self.status = max(self.status, 1)
             return
+        document = checked.source.document
         try:
-            self._fix(checked)
+            write_result(document, checked.corrected, document.path)
         except ReviserError as error:
             self.status = max(self.status, complain(error))
-
-    def _fix(self, checked: Checked) -> None:
-        from reviser.proofreading.suggestion import with_suggestions
-
-        document = checked.source.document
-        write_result(document, with_suggestions(document.text, checked.result.changes), document.path)
 
     def _print(self, checked: Checked) -> None:
         from reviser.checking.reports import github_line, text_line
         from reviser.core.files import STREAM
-        from reviser.proofreading.suggestion import with_suggestions
 
-        if self.output_format is OutputFormat.TEXT:
-            _write(text_line(finding) for finding in checked.findings)
-        elif self.output_format is OutputFormat.GITHUB:
-            _write(github_line(finding) for finding in checked.findings)
+        line = {OutputFormat.TEXT: text_line, OutputFormat.GITHUB: github_line}.get(self.output_format)
+        if line is not None:
+            _write(map(line, checked.findings))
         elif self.output_format is OutputFormat.DIFF:
             document, name = checked.source.document, checked.source.name
             shown = None if name == STREAM else name.as_posix().lstrip("/")
-            print_diff(document, with_suggestions(document.text, checked.result.changes), shown)
+            print_diff(document, checked.corrected, shown)
 
     def _complain(self, failed: Failed) -> None:
         from reviser.checking.reports import github_error

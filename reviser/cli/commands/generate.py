@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from reviser.cli.collecting import collecting_later
 from reviser.cli.completion import complete_encoding, complete_model
-from reviser.cli.delivery import choose_one, is_file_of, print_diff, print_text, update_file, write_result
+from reviser.cli.delivery import (
+    Delivery,
+    is_file_of,
+    print_diff,
+    print_text,
+    update_file,
+    write_result,
+    write_trajectories,
+)
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import FileChanged, ReviserError
 
@@ -104,7 +112,9 @@ class WritingOptions:
     def job(self) -> WritingJob:
         return WritingJob(
             self.file,
-            Output(self.in_place, self.output, self.diff, self.json, self.trajectory),
+            Delivery(
+                in_place=self.in_place, output=self.output, diff=self.diff, json=self.json, trajectory=self.trajectory
+            ),
             Choosing(
                 self.temperature, self.top_k, self.top_p, self.min_p, self.seed, self.number, self.move_temperature
             ),
@@ -187,35 +197,6 @@ def offset_of(text: str, place: str) -> int:
 
 
 @dataclass(frozen=True)
-class Output:
-    """Where results go."""
-
-    in_place: bool
-    file: Path | None
-    diff: bool
-    json: bool
-    trajectory: Path | None
-
-    def check(self, source: Path, runs: int) -> None:
-        from reviser.core.files import check_output
-        from reviser.session.documents import check_writable
-
-        choose_one(in_place=self.in_place, output=self.file, diff=self.diff, json=self.json)
-        if runs > 1 and (self.in_place or self.file):
-            raise ReviserError("a file can take one result; leave out --number")
-        if self.in_place:
-            check_writable(source)
-        for target in (self.file, self.trajectory):
-            if target:
-                check_output(target)
-
-    @property
-    def live(self) -> bool:
-        """Whether to show the run as it happens."""
-        return sys.stdout.isatty() and not self.json and not self.diff
-
-
-@dataclass(frozen=True)
 class Choosing:
     """How the model's actions are chosen."""
 
@@ -295,7 +276,7 @@ class WritingJob:
     """One command: a file, a model, and what to do with what the model writes."""
 
     file: Path
-    output: Output
+    delivery: Delivery
     choosing: Choosing
     max_actions: int
     model: str | None
@@ -307,7 +288,9 @@ class WritingJob:
             raise ReviserError("standard input cannot be watched")
         with collecting_later():
             samplers = list(self.choosing.samplers())
-            self.output.check(self.file, len(samplers))
+            if len(samplers) > 1 and self.delivery.writes:
+                raise ReviserError("a file can take one result; leave out --number")
+            self.delivery.check([self.file])
             document = self._read()
             engine = self._load()
         session = engine.session(document.text)
@@ -342,7 +325,7 @@ class WritingJob:
         from reviser.core.files import input_name
 
         started = time.perf_counter()
-        if self.output.live:
+        if self.delivery.live:
             from reviser.cli.live import watch_generation
 
             frames = watch_generation(run)
@@ -364,20 +347,17 @@ class WritingJob:
 
     def _deliver(self, document: DocumentFile, results: list[FinishedRun], watch: bool) -> str:
         """Hand the results over; returns the text that the file now holds, or held when it was read."""
-        from reviser.core.files import STREAM, write_output
+        from reviser.core.files import STREAM
 
         text = results[0].text
-        if self.output.trajectory:
-            from reviser.core.trajectory import dump_trajectories
-
-            recorded = dump_trajectories(result.trajectory() for result in results)
-            write_output(self.output.trajectory, recorded.encode("utf-8"))
-        file = self.file if self.output.in_place else self.output.file
+        if self.delivery.trajectory:
+            write_trajectories(self.delivery, [result.trajectory() for result in results])
+        file = self.file if self.delivery.in_place else self.delivery.output
         if watch and is_file_of(document, file):
             return self._update_watched(document, text)
         if file and file != STREAM:
             write_result(document, text, file)
-        elif not self.output.live:
+        elif not self.delivery.live:
             self._print(document, results)
         return document.text
 
@@ -393,11 +373,11 @@ class WritingJob:
     def _print(self, document: DocumentFile, results: list[FinishedRun]) -> None:
         import json
 
-        if self.output.json:
+        if self.delivery.json:
             summaries = [result.summary(self.file) for result in results]
             shown = summaries if len(summaries) > 1 else summaries[0]
             print(json.dumps(shown, ensure_ascii=False, indent=2), flush=True)
-        elif self.output.diff:
+        elif self.delivery.diff:
             for result in results:
                 print_diff(document, result.text)
         elif len(results) == 1:

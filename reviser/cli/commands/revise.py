@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from reviser.cli.asking import Asking
 from reviser.cli.commands.generate import (
+    DiffOption,
     EncodingOption,
     InPlaceOption,
     ModelOption,
@@ -22,86 +23,80 @@ from reviser.cli.commands.generate import (
     offset_of,
 )
 from reviser.cli.completion import complete_format, complete_kinds
-from reviser.cli.delivery import choose_one, is_coloured, print_diff, write_result
+from reviser.cli.delivery import Delivery, write_trajectories
 from reviser.cli.entry import complain
+from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
-    from reviser.proofreading.document import Proofread
+    from reviser.proofreading.document import Draft, Proofread
     from reviser.proofreading.pipeline import Proofreader
     from reviser.proofreading.project.folders import Gathered
+    from reviser.proofreading.project.settings import ProjectSettings
     from reviser.proofreading.request import Request
     from reviser.proofreading.suggestion import Suggestion
     from reviser.session.documents import DocumentFile
     from reviser.session.engine import Engine
 
-_HELP = """\
-y  take this change
-n  leave this text as it was
-a  take this change and all that follow in this file
-d  leave this text and all that follows in this file
-q  the same as d, and look at no more files
-?  this help
-"""
 
-ConfidenceOption = Annotated[
-    float | None, typer.Option(help="How confident the model must be in a change, from 0 to 1 (0.5).", min=0, max=1)
-]
-OnlyOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Only changes of these kinds, such as spelling,article.", metavar="KINDS", autocompletion=complete_kinds
-    ),
-]
-ExceptOption = Annotated[
-    str | None,
-    typer.Option("--except", help="No changes of these kinds.", metavar="KINDS", autocompletion=complete_kinds),
-]
-IgnoreOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="A file of words that are never changed, one a line, besides .reviser/words.txt.", metavar="FILE"
-    ),
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Format of the text, such as markdown; by default from its name.", autocompletion=complete_format
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class ProofreadingOptions:
+    """What to look for in texts, and with which model."""
+
+    model: ModelOption = None
+    encoding: EncodingOption = None
+    confidence: Annotated[
+        float | None, Option("how confident the model must be in a change, from 0 to 1 (0.5)", least=0, most=1)
+    ] = None
+    only: Annotated[
+        str | None,
+        Option("only changes of these kinds, such as spelling,article", metavar="KINDS", complete=complete_kinds),
+    ] = None
+    except_: Annotated[
+        str | None, Option("no changes of these kinds", metavar="KINDS", flags=("--except",), complete=complete_kinds)
+    ] = None
+    ignore: Annotated[
+        tuple[Path, ...],
+        Option("a file of words that are never changed, one a line, besides .reviser/words.txt", metavar="FILE"),
+    ] = ()
+    format: Annotated[
+        str | None, Option("format of the text, such as markdown; by default from its name", complete=complete_format)
+    ] = None
+    threads: ThreadsOption = None
+
+    def request(self, settings: ProjectSettings) -> Request:
+        """What these options and the settings of a project ask for; the options win."""
+        from reviser.proofreading.request import Request
+        from reviser.session.charsets import encoding_named
+
+        if self.encoding is not None:
+            encoding_named(self.encoding)
+        return Request.made(
+            settings,
+            confidence=settings.dial(self.confidence),
+            only=self.only,
+            without=self.except_,
+            format=self.format,
+            ignore=self.ignore,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviseOptions:
-    """What to proofread, which changes to make, and where they go."""
+class ReviseOptions(ProofreadingOptions):
+    """Which texts to proofread, and where the changes go."""
 
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Text files, and folders with documents; - reads standard input.", show_default=False),
-    ]
-    model: ModelOption = None
-    encoding: EncodingOption = None
+    files: Annotated[tuple[Path, ...], Argument("text files, and folders with documents; - reads standard input")]
     in_place: InPlaceOption = False
     interactive: Annotated[
-        bool, typer.Option("--interactive", "-p", help="Ask about each change, then change the file.")
+        bool, Option("ask about each change, then change the file", flags=("--interactive", "-p"))
     ] = False
     output: OutputOption = None
-    diff: Annotated[bool, typer.Option("--diff", help="Print a unified diff, as it does by default.")] = False
-    json: Annotated[bool, typer.Option("--json", help="Print JSON: each change, its place, confidence and kind.")] = (
-        False
-    )
-    confidence: ConfidenceOption = None
-    only: OnlyOption = None
-    except_: ExceptOption = None
-    ignore: IgnoreOption = None
-    format: FormatOption = None
-    range: Annotated[
-        str | None, typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]")
-    ] = None
+    diff: DiffOption = False
+    json: Annotated[bool, Option("print JSON: each change, its place, confidence and kind")] = False
+    range: Annotated[str | None, Option("only these lines, or this part", metavar="LINE[:COL]-LINE[:COL]")] = None
     trajectory: TrajectoryOption = None
-    threads: ThreadsOption = None
 
 
 def revise(options: ReviseOptions) -> None:
@@ -114,176 +109,77 @@ def revise(options: ReviseOptions) -> None:
     Exit status: 0, done, with or without changes; 1, another program changed a file during the run: then
     it is left alone, and the result is saved beside it; 2, an error in the command, a file or a model.
     """
-    choose_one(
+    from reviser.proofreading.project.settings import settings_for
+
+    settings = settings_for(options.files)
+    delivery = Delivery(
         in_place=options.in_place,
         interactive=options.interactive,
         output=options.output,
         diff=options.diff,
         json=options.json,
+        trajectory=options.trajectory,
     )
-    from reviser.proofreading.project.settings import settings_for
-    from reviser.proofreading.request import Request
-
-    settings = settings_for(options.files)
-    job = Job(
-        Delivery(options.in_place, options.interactive, options.output, options.json, options.trajectory),
-        Request.made(
-            settings,
-            confidence=settings.dial(options.confidence),
-            only=options.only,
-            without=options.except_,
-            format=options.format,
-            ignore=options.ignore or (),
-        ),
-        settings.excludes,
-        options.range,
-        options.model or settings.model,
-        options.threads,
-        options.encoding,
-    )
-    if status := job.run(options.files):
+    job = RevisionJob(options, delivery, options.request(settings), settings)
+    if status := job.run():
         raise typer.Exit(status)
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """Where results go."""
-
-    in_place: bool
-    interactive: bool
-    output: Path | None
-    json: bool
-    trajectory: Path | None
-
-    @property
-    def writes(self) -> bool:
-        """Whether texts are written, not what is different in them."""
-        return self.in_place or self.interactive or self.output is not None
-
-    def check(self, paths: Sequence[Path], several: bool) -> None:
-        from reviser.core.files import STREAM, check_output
-        from reviser.session.documents import check_writable
-
-        if several and self.output:
-            raise ReviserError("--output takes the result of one file")
-        if self.interactive and STREAM in paths:
-            raise ReviserError("standard input cannot be both the text and the answers")
-        if self.in_place or self.interactive:
-            for path in paths:
-                check_writable(path)
-        for target in filter(None, (self.output, self.trajectory)):
-            check_output(target)
-
-
 @dataclass
-class Asking:
-    """Shows changes one by one and asks about each."""
-
-    is_over: bool = False
-
-    def ask(self, done: Proofread, name: str = "") -> list[Suggestion]:
-        """The changes that were taken; without the others they leave the document's structure alone."""
-        from reviser.proofreading.document import safe_selection
-
-        taken: list[Suggestion] = []
-        for_all: bool | None = None
-        for number, change in enumerate(done.changes, start=1):
-            wanted = for_all
-            if wanted is None:
-                _show(done.draft.text, taken, change, name)
-                answer = _ask(f"Take this change ({number} of {len(done.changes)}) [y,n,a,d,q,?]? ")
-                wanted = answer in "ya"
-                for_all = None if answer in "yn" else wanted
-                self.is_over = answer == "q"
-            taken += [change] if wanted else []
-        return safe_selection(done.draft, taken)
-
-
-def _show(text: str, taken: Sequence[Suggestion], change: Suggestion, name: str) -> None:
-    coloured = is_coloured()
-    place = f"{name}, line" if name else "line"
-    line = text.count("\n", 0, change.start) + 1
-    head = f"@@ {place} {line} @@ {change.kind}, {change.confidence:.2f}"
-    typer.secho(head, fg="cyan" if coloured else None)
-    for mark, some, colour in (("-", taken, "red"), ("+", [*taken, change], "green")):
-        for shown in _lines(text, change, some):
-            typer.secho(mark + shown.rstrip("\r"), fg=colour if coloured else None)
-
-
-def _lines(text: str, around: Suggestion, changes: Sequence[Suggestion]) -> Iterator[str]:
-    """The lines that a change is in, with some changes made."""
-    start = text.rfind("\n", 0, around.start) + 1
-    end = text.find("\n", around.end)
-    end = len(text) if end < 0 else end
-    pieces, at = list[str](), start
-    for change in changes:
-        if start <= change.start and change.end <= end:
-            pieces += [text[at : change.start], change.new]
-            at = change.end
-    yield from "".join([*pieces, text[at:end]]).split("\n")
-
-
-def _ask(question: str) -> str:
-    while True:
-        typer.secho(question, nl=False, bold=is_coloured())
-        answer = sys.stdin.readline()
-        if not answer:
-            return "q"  # nobody is there to ask
-        answer = answer.strip().lower()
-        if answer in ("y", "n", "a", "d", "q"):
-            return answer
-        typer.echo(_HELP, nl=False)
-
-
-@dataclass
-class Job:
+class RevisionJob:
     """One command: a model, what to look for, and where the results go."""
 
+    options: ReviseOptions
     delivery: Delivery
     request: Request
-    excludes: Callable[[Path], bool]
-    range: str | None
-    model: str | None
-    threads: int | None
-    encoding: str | None = None
+    settings: ProjectSettings
     several: bool = False
     asking: Asking = field(default_factory=Asking)
     trajectories: list[Trajectory] = field(default_factory=list)
     summaries: list[DocumentSummary] = field(default_factory=list)
     changed: int = 0
 
-    def run(self, files: Sequence[Path]) -> int:
+    def run(self) -> int:
         """Proofread the files; returns the exit status."""
         import json
 
-        from reviser.core.files import write_output
-        from reviser.core.trajectory import dump_trajectories
-        from reviser.proofreading.project.folders import gathered
+        from reviser.cli.progress import working
+        from reviser.proofreading.pipeline import Proofreader
+        from reviser.session.engine import load_engine
 
-        self.several = len(files) > 1 or any(file.is_dir() for file in files)
-        found = gathered(files, self.excludes)
-        paths = found.documents
-        if not paths:
-            skipped = f"; {found.told}" if found.skipped else ""
-            raise ReviserError(
-                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor ignored by git{skipped}"
-            )
-        self.delivery.check(paths, self.several)
-        if self.several and self.range:
-            raise ReviserError("--range takes one file")
-        given = [] if self.several else [self._read(paths[0])]
-        engine = self._load()
-        reader = self._proofreader(engine)
+        found = self._gather()
+        given = [] if self.several else [self._read(found.documents[0])]
+        with working("loading the model"):
+            engine = load_engine(self.options.model or self.settings.model, threads=self.options.threads)
+        confidence, kinds = self.request.confidence, self.request.kinds
+        reader = Proofreader(engine.policy, engine.tokenizer, confidence=confidence, kinds=kinds)
         try:
             status = self._proofread_all(found, given, reader, engine)
         finally:
-            if self.delivery.trajectory and self.trajectories:
-                recorded = dump_trajectories(self.trajectories)
-                write_output(self.delivery.trajectory, recorded.encode("utf-8"))
+            write_trajectories(self.delivery, self.trajectories)
         if self.delivery.json:
             shown = self.summaries if self.several else self.summaries[0]
             typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return status
+
+    def _gather(self) -> Gathered:
+        """The documents to read; refuses what does not go together with them."""
+        from reviser.proofreading.project.folders import gathered
+
+        files = self.options.files
+        self.several = len(files) > 1 or any(file.is_dir() for file in files)
+        found = gathered(files, self.settings.excludes)
+        if not found.documents:
+            skipped = f"; {found.told}" if found.skipped else ""
+            raise ReviserError(
+                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor ignored by git{skipped}"
+            )
+        self.delivery.check(found.documents)
+        if self.several and self.delivery.output:
+            raise ReviserError("--output takes the result of one file")
+        if self.several and self.options.range:
+            raise ReviserError("--range takes one file")
+        return found
 
     def _proofread_all(self, found: Gathered, given: list[DocumentFile], reader: Proofreader, engine: Engine) -> int:
         """Proofread the files, of which the first ones may have been read; returns the exit status."""
@@ -292,7 +188,7 @@ class Job:
         for path in found.documents:
             try:
                 document = given.pop(0) if given else self._read(path)
-                self._proofread(document, reader, engine)
+                self._take(document, reader, engine)
                 read += 1
             except ReviserError as error:
                 if found.passes_over(path, error):
@@ -312,72 +208,64 @@ class Job:
     def _read(self, path: Path) -> DocumentFile:
         from reviser.session.documents import DocumentFile
 
-        document = DocumentFile.read(path, self.encoding)
+        document = DocumentFile.read(path, self.options.encoding)
         # What is wrong with the command is said before the model is loaded.
-        self.request.format_of(path, document.text)
-        self.request.words(path)
-        range_in(document.text, self.range)
+        self._draft(document)
         return document
 
-    def _load(self) -> Engine:
-        from reviser.cli.progress import working
-        from reviser.session.engine import load_engine
-
-        with working("loading the model"):
-            return load_engine(self.model, threads=self.threads)
-
-    def _proofreader(self, engine: Engine) -> Proofreader:
-        from reviser.proofreading.pipeline import Proofreader
-
-        return Proofreader(
-            engine.policy, engine.tokenizer, confidence=self.request.confidence, kinds=self.request.kinds
-        )
-
-    def _proofread(self, document: DocumentFile, reader: Proofreader, engine: Engine) -> None:
-        from reviser.cli.progress import working
-        from reviser.core.files import input_name
+    def _draft(self, document: DocumentFile) -> Draft:
+        """What of a document is proofread."""
         from reviser.proofreading.document import Draft
-        from reviser.proofreading.recording import recorded
-        from reviser.proofreading.suggestion import with_suggestions
         from reviser.prose import Span
 
-        path = document.path
-        format = self.request.format_of(path, document.text)
-        within = Span(*range_in(document.text, self.range))
-        draft = Draft(document.text, format, self.request.words(path), within)
+        path, text = document.path, document.text
+        within = Span(*range_in(text, self.options.range))
+        return Draft(text, self.request.format_of(path, text), self.request.words(path), within)
+
+    def _take(self, document: DocumentFile, reader: Proofreader, engine: Engine) -> None:
+        """Proofread a document, and hand over the result."""
+        from reviser.checking.findings import unread_words
+        from reviser.core.files import STREAM, input_name
+        from reviser.proofreading.recording import recorded
+        from reviser.proofreading.suggestion import with_suggestions
+
+        delivery, path, name = self.delivery, document.path, input_name(document.path)
         began = time.perf_counter()
-        with working("proofreading") as tell:
-            name = f"{input_name(path)}: " if self.several else ""
-            done = reader.proofread(draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}"))
-            wanted = self.request.wanted(path, draft, done.changes)
-            done = replace(done, changes=wanted, text=with_suggestions(draft.text, wanted))
+        done = self._proofread(document, reader)
         seconds = time.perf_counter() - began
-        if not done.changes and not self.several and not self.delivery.json:
-            typer.echo(f"{input_name(path)}: nothing to change", err=True)
+        for line, characters in unread_words(done.draft):
+            typer.echo(
+                f"{name}: line {line} has a word of {counted(characters, 'character')}, which is not read", err=True
+            )
+        if not done.changes and not self.several and not delivery.json:
+            typer.echo(f"{name}: nothing to change", err=True)
         changes: Sequence[Suggestion] = done.changes
-        if self.delivery.interactive:
-            changes = self.asking.ask(done, input_name(path) if self.several else "")
+        if delivery.interactive:
+            changes = self.asking.ask(done, name if self.several else "")
         self.changed += bool(done.changes)
-        if self.delivery.trajectory:
+        if delivery.trajectory:
             vocabulary = engine.policy.vocabulary
             self.trajectories.append(recorded(document.text, changes, engine.tokenizer, vocabulary, engine.name))
-        if self.delivery.json:
+        if delivery.json:
             self.summaries.append(summary(document, done, engine.name, seconds))
-        else:
-            self._deliver(document, with_suggestions(document.text, changes))
-            if self.delivery.writes and done.changes:
-                made = counted(len(changes), "change")
-                typer.echo(f"{input_name(path)}: {made} made", err=True)
+            return
+        shown = path.as_posix().lstrip("/") if self.several and path != STREAM else None
+        delivery.put(document, with_suggestions(document.text, changes), shown)
+        if delivery.writes and done.changes:
+            typer.echo(f"{name}: {counted(len(changes), 'change')} made", err=True)
 
-    def _deliver(self, document: DocumentFile, text: str) -> None:
-        from reviser.core.files import STREAM
+    def _proofread(self, document: DocumentFile, reader: Proofreader) -> Proofread:
+        """What becomes of a document without the changes that its project ignores."""
+        from reviser.cli.progress import working
+        from reviser.core.files import input_name
+        from reviser.proofreading.suggestion import with_suggestions
 
-        delivery, path = self.delivery, document.path
-        if delivery.writes:
-            write_result(document, text, delivery.output or path)
-        else:
-            name = path.as_posix().lstrip("/") if self.several and path != STREAM else None
-            print_diff(document, text, name)
+        draft = self._draft(document)
+        name = f"{input_name(document.path)}: " if self.several else ""
+        with working(f"{name}proofreading") as tell:
+            done = reader.proofread(draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}"))
+            wanted = self.request.wanted(document.path, draft, done.changes)
+        return replace(done, changes=wanted, text=with_suggestions(draft.text, wanted))
 
 
 class ChangeSummary(TypedDict):
@@ -401,11 +289,14 @@ class DocumentSummary(TypedDict):
     text: str
     sentences: int
     changes: list[ChangeSummary]
+    unread: list[dict[str, int]]
     seconds: float
 
 
 def summary(document: DocumentFile, done: Proofread, model: str, seconds: float) -> DocumentSummary:
     """What is told about a proofread document as JSON."""
+    from reviser.checking.findings import unread_words
+
     text = document.text
     return {
         "file": str(document.path),
@@ -425,6 +316,7 @@ def summary(document: DocumentFile, done: Proofread, model: str, seconds: float)
             }
             for change in done.changes
         ],
+        "unread": [word._asdict() for word in unread_words(done.draft)],
         "seconds": round(seconds, 3),
     }
 

@@ -262,7 +262,8 @@ def _lowers_line(suggestion: Suggestion, paragraph: Paragraph) -> bool:
     if not lowers(suggestion.old, suggestion.new):
         return False
     number = paragraph.segment_at(suggestion.start)
-    if not number or paragraph.starts[number] != suggestion.start:
+    before = suggestion.start - 1
+    if not number or paragraph.starts[number] != suggestion.start or paragraph.touches_protected(before, before + 1):
         return False
     start, end = paragraph.segments[number - 1]
     return end - start + 1 + len(suggestion.old) <= _WRAPPED
