@@ -6,6 +6,8 @@ import re
 from enum import StrEnum
 from pathlib import PurePath
 
+from reviser.prose.source import names
+
 
 class Format(StrEnum):
     """The formats whose prose can be told from the rest; the values are the names that editors use."""
@@ -82,21 +84,7 @@ _BY_NAME = {
     "rakefile": Format.RUBY,
     "pkgbuild": Format.SHELL,
     **dict.fromkeys(
-        [
-            "readme",
-            "copying",
-            "authors",
-            "changelog",
-            "changes",
-            "contributing",
-            "history",
-            "install",
-            "news",
-            "notes",
-            "notice",
-            "thanks",
-            "todo",
-        ],
+        names("readme copying authors changelog changes contributing history install news notes notice thanks todo"),
         Format.PLAIN,
     ),
 }

@@ -11,6 +11,11 @@ from typing import NamedTuple
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
+def names(text: str) -> frozenset[str]:
+    """A set of words that is written as a text."""
+    return frozenset(text.split())
+
+
 class Span(NamedTuple):
     """A stretch of text, from `start` up to but without `end`."""
 

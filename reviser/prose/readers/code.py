@@ -9,7 +9,7 @@ from typing import Any
 
 from reviser.prose.formats import Format
 from reviser.prose.readers import plain, trees
-from reviser.prose.source import Block, Line, Role, Span
+from reviser.prose.source import Block, Line, Role, Span, names
 
 
 @dataclass(frozen=True)
@@ -184,22 +184,9 @@ def _docstrings(tree: trees.Tree) -> Iterator[_Comment]:
                 bodies.append(child)
 
 
-_NESTING = frozenset(
-    [
-        "decorated_definition",
-        "if_statement",
-        "else_clause",
-        "elif_clause",
-        "try_statement",
-        "except_clause",
-        "finally_clause",
-        "with_statement",
-        "for_statement",
-        "while_statement",
-        "block",
-        "match_statement",
-        "case_clause",
-    ]
+_NESTING = names(
+    """decorated_definition if_statement else_clause elif_clause try_statement except_clause finally_clause
+    with_statement for_statement while_statement block match_statement case_clause"""
 )
 
 

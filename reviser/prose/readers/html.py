@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from reviser.prose.paragraphs import text_of
-from reviser.prose.source import Block, Role, Span, Written
+from reviser.prose.source import Block, Role, Span, Written, names
 
 _VALUE = r"\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+"
 _ATTRIBUTE = re.compile(rf"([^\s/>=]++)(?:\s*+=\s*+({_VALUE}))?+")
@@ -29,24 +29,20 @@ _MOST_WORDS_OF_LABEL: Final = 8
 _DEEPEST_MATCH: Final = 64
 
 
-def _set(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
 # Elements within a sentence; all others, unknown ones too, end it.
-_INLINE = _set(
+_INLINE = names(
     """a abbr acronym audio b bdi bdo big br canvas cite code data del dfn em embed font i iframe img input ins kbd link
     mark math meta meter nobr object output picture progress q rb rp rt ruby s samp script slot small source span
     strike strong style sub sup svg template time track tt u var video wbr"""
 )
-_WITHOUT_CONTENT = _set("area base br col embed hr img input link meta param source track wbr")
+_WITHOUT_CONTENT = names("area base br col embed hr img input link meta param source track wbr")
 # Their content is text to the parser, up to their own end.
-_OF_TEXT = _set("iframe noembed noframes script style textarea title xmp")
+_OF_TEXT = names("iframe noembed noframes script style textarea title xmp")
 # Their text belongs to the sentence and stays; or it does not belong to it, as with what was struck out; or a picture
 # is in its place.
-_KEPT = _set("code kbd listing plaintext pre samp sub sup tt var")
-_UNREAD = _set("datalist del noembed noframes rp rt s script strike style template textarea xmp")
-_PICTURES = _set("audio canvas embed iframe img input math meter object progress svg video")
+_KEPT = names("code kbd listing plaintext pre samp sub sup tt var")
+_UNREAD = names("datalist del noembed noframes rp rt s script strike style template textarea xmp")
+_PICTURES = names("audio canvas embed iframe img input math meter object progress svg video")
 _ROLES = {
     **dict.fromkeys(["h1", "h2", "h3", "h4", "h5", "h6", "title", "legend", "summary", "dt"], Role.HEADING),
     **dict.fromkeys(["button", "label", "option", "td", "th"], Role.CELL),
@@ -55,18 +51,18 @@ _ROLES = {
     "li": Role.ITEM,
     "blockquote": Role.QUOTE,
 }
-_ENDS_PARAGRAPH = _set(
+_ENDS_PARAGRAPH = names(
     """address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3
     h4 h5 h6 header hgroup hr main menu nav ol p pre search section summary table ul"""
 )
 # What an element that begins ends without a word, and what such a search does not go beyond.
 _ENDS = {
-    **dict.fromkeys(_ENDS_PARAGRAPH, (_set("p"), _set("button table td th"))),
-    "li": (_set("li"), _set("dir menu ol ul")),
-    **dict.fromkeys(["dd", "dt"], (_set("dd dt"), _set("dl"))),
-    **dict.fromkeys(["td", "th"], (_set("td th"), _set("table tr"))),
-    "tr": (_set("tr"), _set("table")),
-    "option": (_set("option"), _set("datalist select")),
+    **dict.fromkeys(_ENDS_PARAGRAPH, (names("p"), names("button table td th"))),
+    "li": (names("li"), names("dir menu ol ul")),
+    **dict.fromkeys(["dd", "dt"], (names("dd dt"), names("dl"))),
+    **dict.fromkeys(["td", "th"], (names("td th"), names("table tr"))),
+    "tr": (names("tr"), names("table")),
+    "option": (names("option"), names("datalist select")),
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
-from reviser.prose.source import Block, Line, Role, Span, split_lines
+from reviser.prose.source import Block, Line, Role, Span, names, split_lines
 
 _TOKEN = re.compile(r"\\(?:[a-zA-Z@]+\*?|\r\n|[\s\S]|\Z)|%[^\r\n]*|\$\$?|[{}~^_&#\[\]]|[^\\%${}~^_&#\[\]]+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
@@ -27,33 +27,10 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 # Commands whose last argument is part of the paragraph around them, and how many others come before it.
 _TEXTS = {
     **dict.fromkeys(
-        [
-            "emph",
-            "textbf",
-            "textit",
-            "textsc",
-            "textsl",
-            "textsf",
-            "textrm",
-            "textmd",
-            "textup",
-            "textnormal",
-            "underline",
-            "uline",
-            "text",
-            "mbox",
-            "enquote",
-            "textquote",
-            "footnote",
-            "footnotetext",
-            "sidenote",
-            "marginpar",
-            "marginnote",
-            "thanks",
-            "hl",
-            "st",
-            "so",
-        ],
+        names(
+            """emph textbf textit textsc textsl textsf textrm textmd textup textnormal underline uline text mbox enquote
+    textquote footnote footnotetext sidenote marginpar marginnote thanks hl st so"""
+        ),
         0,
     ),
     "textcolor": 1,
@@ -64,42 +41,18 @@ _TEXTS = {
 # Commands whose last argument is a paragraph of its own.
 _OWN = {
     **dict.fromkeys(
-        [
-            "part",
-            "chapter",
-            "section",
-            "subsection",
-            "subsubsection",
-            "paragraph",
-            "subparagraph",
-            "title",
-            "subtitle",
-            "frametitle",
-            "framesubtitle",
-            "addchap",
-            "addsec",
-        ],
+        names(
+            """part chapter section subsection subsubsection paragraph subparagraph title subtitle frametitle framesubtitle
+    addchap addsec"""
+        ),
         Role.HEADING,
     ),
     **dict.fromkeys(["caption", "subcaption", "captionof"], Role.CAPTION),
     "abstract": Role.BODY,
 }
 _IN_PREAMBLE = frozenset(["title", "subtitle"])
-_BREAKS = frozenset(
-    [
-        "par",
-        "item",
-        "bibitem",
-        "newpage",
-        "clearpage",
-        "maketitle",
-        "tableofcontents",
-        "noindent",
-        "indent",
-        "bigskip",
-        "medskip",
-        "smallskip",
-    ]
+_BREAKS = names(
+    "par item bibitem newpage clearpage maketitle tableofcontents noindent indent bigskip medskip smallskip"
 )
 # Commands that print nothing where they stand.
 _UNSEEN = frozenset(
@@ -110,77 +63,21 @@ _DEFINITIONS = frozenset(["def", "gdef", "edef", "xdef", "let", "futurelet"])
 
 _PROSE_ENVIRONMENTS = {
     **dict.fromkeys(
-        [
-            "document",
-            "abstract",
-            "center",
-            "flushleft",
-            "flushright",
-            "minipage",
-            "frame",
-            "block",
-            "alertblock",
-            "exampleblock",
-            "columns",
-            "column",
-            "theorem",
-            "lemma",
-            "proposition",
-            "corollary",
-            "definition",
-            "proof",
-            "remark",
-            "example",
-            "claim",
-            "conjecture",
-            "exercise",
-            "solution",
-            "note",
-            "assumption",
-            "notation",
-            "spacing",
-            "onehalfspacing",
-            "doublespacing",
-            "multicols",
-            "appendix",
-            "appendices",
-            "acknowledgements",
-            "acknowledgments",
-            "keywords",
-            "figure",
-            "figure*",
-            "table",
-            "table*",
-            "wrapfigure",
-            "subfigure",
-            "letter",
-            "landscape",
-        ],
+        names(
+            """document abstract center flushleft flushright minipage frame block alertblock exampleblock columns column
+    theorem lemma proposition corollary definition proof remark example claim conjecture exercise solution
+    note assumption notation spacing onehalfspacing doublespacing multicols appendix appendices
+    acknowledgements acknowledgments keywords figure figure* table table* wrapfigure subfigure letter
+    landscape"""
+        ),
         Role.BODY,
     ),
     **dict.fromkeys(["itemize", "enumerate", "description", "list", "compactitem", "compactenum"], Role.ITEM),
     **dict.fromkeys(["quote", "quotation", "verse", "displayquote"], Role.QUOTE),
 }
-_MATHS = frozenset(
-    [
-        "math",
-        "displaymath",
-        "equation",
-        "align",
-        "alignat",
-        "aligned",
-        "gather",
-        "multline",
-        "eqnarray",
-        "flalign",
-        "subequations",
-        "split",
-        "cases",
-        "array",
-        "matrix",
-        "pmatrix",
-        "bmatrix",
-    ]
+_MATHS = names(
+    """math displaymath equation align alignat aligned gather multline eqnarray flalign subequations split cases
+    array matrix pmatrix bmatrix"""
 )
 
 

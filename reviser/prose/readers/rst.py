@@ -8,32 +8,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reviser.prose.readers import trees
-from reviser.prose.source import Block, Line, Role, Span
+from reviser.prose.source import Block, Line, Role, Span, names
 
 # Directives whose content is text like any other, and the role of that text.
 _TEXTS = {
     **dict.fromkeys(
-        [
-            "admonition",
-            "attention",
-            "caution",
-            "container",
-            "danger",
-            "deprecated",
-            "error",
-            "epigraph",
-            "hint",
-            "important",
-            "note",
-            "seealso",
-            "sidebar",
-            "tip",
-            "todo",
-            "topic",
-            "versionadded",
-            "versionchanged",
-            "warning",
-        ],
+        names(
+            """admonition attention caution container danger deprecated error epigraph hint important note seealso sidebar
+    tip todo topic versionadded versionchanged warning"""
+        ),
         Role.NOTE,
     ),
     "figure": Role.CAPTION,

@@ -147,6 +147,42 @@ def test_other_formats(site: Path, tmp_path: Path) -> None:
         assert (site / "note.txt").read_text() == RIGHT
 
 
+def test_pages_in_html(site: Path) -> None:
+    page = (
+        '<html lang="en"><body class="teh">\n<p title="teh">The cat sat on <b>teh</b> mat.</p>\n<script>"teh"</script>'
+        "<p>It <a href='were.html?a=1&b'>were</a> happy.<p lang=de>It were happy.</p>&copy; Teh&nbsp;Cat</html>\n"
+    )
+    for name in ("a.html", "b.htm", "c.xhtml"):
+        (site / "pages").mkdir(exist_ok=True)
+        (site / "pages" / name).write_text(page, newline="")
+    found = lines(check(site, "pages/"))
+    _, second, third, *_ = page.splitlines()
+    columns = second.index(">teh<") + 2, third.index(">were<") + 2
+    assert found[0] == f"pages/a.html:2:{columns[0]}: spelling: teh → the"
+    assert found[1] == f"pages/a.html:3:{columns[1]}: agreement: were → was"
+    assert len(found) == 6
+    assert check(site, "--fix", "pages").returncode == 0
+    right = page.replace("<b>teh", "<b>the").replace("'>were", "'>was")
+    assert {path.read_text() for path in (site / "pages").iterdir()} == {right}
+
+
+def test_words_that_are_too_long_are_told(site: Path) -> None:
+    (site / "long.txt").write_text(f"It were happy.\n\nIt {'x' * 80_000} were happy.\n")
+    told = "long.txt: line 3 has a word of 80,000 characters, which is not read\n"
+    result = check(site, "long.txt")
+    assert lines(result)[0] == "long.txt:1:4: agreement: were → was"
+    assert result.stderr.startswith(told)
+    report = json.loads(check(site, "long.txt", "--output-format", "json").stdout)
+    assert report["unread"] == [{"file": "long.txt", "line": 3, "characters": 80_000}]
+    log = json.loads(check(site, "long.txt", "--output-format", "sarif").stdout)
+    (note,) = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert (note["level"], note["message"]["text"]) == ("note", told.strip().partition(": ")[2])
+    revised = reviser("revise", "long.txt", cwd=site)
+    assert revised.stderr.startswith(told)
+    summary = json.loads(reviser("revise", "--json", "long.txt", cwd=site).stdout)
+    assert summary["unread"] == [{"line": 3, "characters": 80_000}]
+
+
 def test_fixing(site: Path) -> None:
     (site / "note.txt").write_bytes(TEXT.replace("\n", "\r\n").encode("utf-16"))
     result = check(site, "--fix")
@@ -309,10 +345,11 @@ def test_several_processes_say_the_same_in_the_same_order(site: Path, reads: Pat
     assert one.returncode == several.returncode == 2
     assert one.stdout == several.stdout
     one_said, several_said = (
-        [line for line in done.stderr.splitlines() if not line.startswith("reviser: checking")] for done in (one, several)
+        [line for line in done.stderr.splitlines() if not line.startswith("reviser: checking")]
+        for done in (one, several)
     )
     assert one_said == several_said
-    assert one.stderr.startswith("reviser: picture.txt is a binary file, not text\n")
+    assert one_said[0] == "reviser: picture.txt is a binary file, not text"
     found = len(one.stdout.splitlines())
     assert one.stderr.endswith(f"\n{found} mistakes in 6 of 7 files; 1 file not checked\n")
 
