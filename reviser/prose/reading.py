@@ -17,13 +17,13 @@ from reviser.prose.words import OVERLONG, fixed_words
 _MARK = "\ufeff"
 
 
-class Structure(NamedTuple):
+class DocumentStructure(NamedTuple):
     """What is left of a document without its prose, in short, and the fixed words in the prose."""
 
     digest: bytes
     fixed: list[str]
 
-    def kept_by(self, other: Structure) -> bool:
+    def kept_by(self, other: DocumentStructure) -> bool:
         """Whether `other` is the same structure and still has all fixed words of this one."""
         remaining = iter(other.fixed)
         return self.digest == other.digest and all(word in remaining for word in self.fixed)
@@ -46,7 +46,7 @@ def unread(text: str, format: Format) -> list[Span]:
     ]
 
 
-def structure_of(text: str, format: Format) -> Structure:
+def structure_of(text: str, format: Format) -> DocumentStructure:
     """The structure of a document: everything that is not prose, and where prose is."""
     digest = hashlib.blake2b(digest_size=16)
     fixed: list[str] = []
@@ -77,7 +77,7 @@ def structure_of(text: str, format: Format) -> Structure:
                 digest.update(b"\xfe")
             place = end
     keep(text[place:])
-    return Structure(digest.digest(), fixed)
+    return DocumentStructure(digest.digest(), fixed)
 
 
 def _blocks(text: str, format: Format) -> list[Block]:

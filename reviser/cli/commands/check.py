@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reviser.cli.commands.revise import ProofreadingOptions
+from reviser.cli.commands.revise import CorrectionOptions
 from reviser.cli.delivery import choose_one, print_diff, write_result
 from reviser.cli.entry import complain
 from reviser.cli.options import Argument, Option
@@ -35,7 +35,7 @@ class OutputFormat(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(ProofreadingOptions):
+class CheckOptions(CorrectionOptions):
     """Where to look for mistakes, and how they are told."""
 
     paths: Annotated[

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProofreadingOptions:
+class CorrectionOptions:
     """What to look for in texts, and with which model."""
 
     model: ModelOption = None
@@ -84,7 +84,7 @@ class ProofreadingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviseOptions(ProofreadingOptions):
+class ReviseOptions(CorrectionOptions):
     """Which texts to proofread, and where the changes go."""
 
     files: Annotated[tuple[Path, ...], Argument("text files, and folders with documents; - reads standard input")]
