@@ -62,10 +62,10 @@ class RuleBook:
                     raise ReviserError(f"nothing belongs to “{head}”")
                 else:
                     self._define(head)
+            except _NotationError:
+                raise
             except ReviserError as error:
-                raise (
-                    error if isinstance(error, _NotationError) else _NotationError(f"{source}, line {number}: {error}")
-                ) from None
+                raise _NotationError(f"{source}, line {number}: {error}") from None
 
     def _define(self, head: str) -> None:
         """Take down a class of words, or forms of words."""

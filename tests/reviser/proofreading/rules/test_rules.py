@@ -64,6 +64,7 @@ def test_a_rule_corrects_its_examples_and_leaves_its_near_misses(rule: Rule) -> 
 def test_names_of_rules_are_their_own() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
     assert all(0.5 < rule.confidence < 1 for rule in RULES)
+    assert all(rule.why.endswith(".") for rule in RULES)
 
 
 @pytest.mark.parametrize("text", WANTED)

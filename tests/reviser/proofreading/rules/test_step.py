@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 
+from reviser.core.edits import Edit
 from reviser.editor.incremental import IncrementalChecker
-from reviser.proofreading.document import Draft, Proofread
+from reviser.proofreading.document import Draft, Proofread, Sentence
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
+from reviser.proofreading.stages.whole_words import SureEdit, from_word_to_word
 from reviser.proofreading.suggestion import Kind, with_suggestions
-from reviser.prose import Format, Span
+from reviser.prose import Format, Span, paragraphs
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
 WRAPPED = "He went to the\nthe shop and said me\nthat it is a old one.\n"
@@ -43,6 +45,7 @@ def test_sure_mistakes_are_corrected_whatever_the_model_says() -> None:
         ("about", "", Kind.PREPOSITION),
     ]
     assert all(one.confidence == 0.95 for one in done.changes)
+    assert done.changes[2].reason == "This verb goes without the preposition."
     reader = Proofreader(Scripted({}), GPT2)
     assert reader.proofread(Draft("I saw the the cat.")).text == "I saw the cat."
     without = Proofreader(Scripted({}), GPT2, phrases=False)
@@ -105,6 +108,15 @@ def test_what_was_corrected_stays_as_it_is() -> None:
     done = proofread(text)
     assert done.text == "He and I go to the shop, because he has too much information."
     assert proofread(done.text).changes == ()
+
+
+def test_a_rule_may_know_the_kind_and_the_reason() -> None:
+    paragraph = paragraphs("We took a lunch.", Format.PLAIN)[0]
+    edit = SureEdit(Edit(7, " a", ""), 0.8, Kind.OTHER, "Meals have no article.")
+    (one,) = from_word_to_word(Sentence(paragraph, Span(0, 16)), [edit])
+    assert (one.old.strip(), one.kind, one.confidence, one.reason) == ("a", Kind.OTHER, 0.8, "Meals have no article.")
+    (told,) = from_word_to_word(Sentence(paragraph, Span(0, 16)), [edit._replace(kind=None)])
+    assert told.kind is Kind.ARTICLE
 
 
 def test_nothing_is_loaded_before_a_text_is_proofread() -> None:
