@@ -33,8 +33,8 @@ from benchmarks.protocol.records import (
     Editing,
     Judgement,
     Progress,
+    Prompt,
     Scored,
-    TextPrompt,
     write_records,
 )
 from benchmarks.protocol.results import (
@@ -409,7 +409,7 @@ class Suite:
             return None
 
 
-def trajectory_of(contestant: Editing, prompt: TextPrompt, entry: Continuation) -> Trajectory:
+def trajectory_of(contestant: Editing, prompt: Prompt, entry: Continuation) -> Trajectory:
     """A run of a contestant that writes by actions, as it can be replayed."""
     given = contestant.prompt_ids(prompt)
     return Trajectory(

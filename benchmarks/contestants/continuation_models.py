@@ -29,7 +29,7 @@ from benchmarks.contestants.own_models import (
     engine_of,
     stream_of,
 )
-from benchmarks.protocol.records import Contestant, Continuation, Progress, TextPrompt
+from benchmarks.protocol.records import Contestant, Continuation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.summary import inspect
@@ -58,11 +58,9 @@ _CAUSAL_GROUP = {"cpu": 4, "cuda": 256}
 _DIFFUSION_GROUP = {"cpu": 4, "cuda": 1024}
 
 
-def _of_one_length(
-    given: Sequence[tuple[TextPrompt, list[int]]], size: int
-) -> Iterator[list[tuple[TextPrompt, list[int]]]]:
+def _of_one_length(given: Sequence[tuple[Prompt, list[int]]], size: int) -> Iterator[list[tuple[Prompt, list[int]]]]:
     """Prompts with their ids in groups of at most `size`, all of a group equally long: no padding."""
-    by_length: dict[int, list[tuple[TextPrompt, list[int]]]] = defaultdict(list)
+    by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
     for prompt, ids in given:
         by_length[len(ids)].append((prompt, ids))
     for rows in by_length.values():
@@ -77,7 +75,7 @@ class RealText:
     name: str = "real text"
     fingerprint: str = "real text"
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         from reviser.core.tokenizer import Gpt2Tokenizer
 
         tokenizer = Gpt2Tokenizer()
@@ -104,7 +102,7 @@ class CausalLm:
         self._setup = setup
         self._ends = _end_ids(model, tokenizer)
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         given = [(prompt, self._prompt_ids(prompt.text)) for prompt in prompts]
         for part in _of_one_length(given, _CAUSAL_GROUP[self._model.device.type]):
             yield from self._continue(part, seed)
@@ -118,7 +116,7 @@ class CausalLm:
             ids.pop()
         return ids
 
-    def _continue(self, rows: Sequence[tuple[TextPrompt, list[int]]], seed: int) -> Iterator[Continuation]:
+    def _continue(self, rows: Sequence[tuple[Prompt, list[int]]], seed: int) -> Iterator[Continuation]:
         began = time.perf_counter()
         steps = self._room(len(rows[0][1]))
         drawn = np.stack([np.random.default_rng(stream_of(prompt, seed)).random(steps) for prompt, _ in rows])
@@ -188,18 +186,18 @@ class Diffusion:
         self._made = made
         self._setup = setup
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         given = [(prompt, self._prompt_ids(prompt)) for prompt in prompts]
         for part in _of_one_length(given, _DIFFUSION_GROUP[self._made.device.type]):
             yield from self._continue(part, seed)
             progress(len(part))
 
-    def _prompt_ids(self, prompt: TextPrompt) -> list[int]:
+    def _prompt_ids(self, prompt: Prompt) -> list[int]:
         tokenizer = self._made.tokenizer
         given = prompt.tokens if tokenizer.name == "gpt2" else tokenizer.encode(prompt.text)
         return [*self._made.start, *given]
 
-    def _continue(self, rows: Sequence[tuple[TextPrompt, list[int]]], seed: int) -> Iterator[Continuation]:
+    def _continue(self, rows: Sequence[tuple[Prompt, list[int]]], seed: int) -> Iterator[Continuation]:
         began = time.perf_counter()
         places = self._setup.new_tokens + self._made.closing
         shape = (self._setup.diffusion_steps + 1, places, 2)
@@ -212,9 +210,7 @@ class Diffusion:
         for (prompt, ids), row in zip(rows, whole, strict=True):
             yield self._generation(prompt, seed, ids, row[len(ids) :], seconds)
 
-    def _generation(
-        self, prompt: TextPrompt, seed: int, given: list[int], row: list[int], seconds: float
-    ) -> Continuation:
+    def _generation(self, prompt: Prompt, seed: int, given: list[int], row: list[int], seconds: float) -> Continuation:
         row = row[: self._setup.new_tokens]
         end = next((at for at, id in enumerate(row) if id in self._made.ends), None)
         tokens = row if end is None else row[:end]

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import reviser.decoding
-from benchmarks.protocol.records import Continuation, Progress, TextPrompt
+from benchmarks.protocol.records import Continuation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint
@@ -56,7 +56,7 @@ class DecodingOptions:
 USUAL = DecodingOptions()
 
 
-def stream_of(prompt: TextPrompt, seed: int) -> int:
+def stream_of(prompt: Prompt, seed: int) -> int:
     """The name of the random stream for a prompt under a seed."""
     digest = hashlib.sha256(f"{seed}\0{prompt.id}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
@@ -113,17 +113,15 @@ class OwnModel(ABC):
             self.fingerprint = key_of(basis=self.fingerprint, rules=code_digest(), checked=decoding.checked)
 
     @abstractmethod
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         """As `Contestant` says."""
 
-    def prompt_ids(self, prompt: TextPrompt) -> list[int]:
+    def prompt_ids(self, prompt: Prompt) -> list[int]:
         if self.tokenizer.name == "gpt2":
             return list(prompt.tokens)
         return self.tokenizer.encode(prompt.text)
 
-    def generation(
-        self, prompt: TextPrompt, seed_: int, ids: Sequence[int], ending: str, seconds: float
-    ) -> Continuation:
+    def generation(self, prompt: Prompt, seed_: int, ids: Sequence[int], ending: str, seconds: float) -> Continuation:
         """What the ids that the model chose after a prompt have written."""
         given = self.prompt_ids(prompt)
         canvas, _ = seed(self.vocabulary, given)
@@ -153,7 +151,7 @@ class BatchedReviser(OwnModel):
         )
         self._model = checkpoint.model.eval()
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         size = self.decoding.rows or _GROUP[self._model.cos.device.type]
         for start in range(0, len(prompts), size):
             part = prompts[start : start + size]
@@ -189,7 +187,7 @@ class NativeReviser(OwnModel):
         self._policy = engine.policy
         self._reading: Reading | None = None
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         for prompt in prompts:
             began = time.perf_counter()
             run = self._run(prompt, seed)
@@ -198,7 +196,7 @@ class NativeReviser(OwnModel):
             yield self.generation(prompt, seed, ids, str(run.ending), seconds)
             progress(1)
 
-    def _run(self, prompt: TextPrompt, seed_: int) -> Rollout:
+    def _run(self, prompt: Prompt, seed_: int) -> Rollout:
         policy = self._policy
         canvas, history = seed(self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length)
         sampler = Sampler(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from benchmarks.protocol.records import TextPrompt
+from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.setup import whole_prompt
 from reviser.core.errors import ReviserError
 
@@ -33,6 +33,6 @@ def openings(kinds: Sequence[str] = KINDS, each: int | None = None) -> list[Open
     return [opening for kind in kinds for opening in [entry for entry in found if entry.kind == kind][:each]]
 
 
-def as_prompts(given: Sequence[Opening]) -> list[TextPrompt]:
+def as_prompts(given: Sequence[Opening]) -> list[Prompt]:
     """The openings as contestants take them; there is no real text behind them."""
     return [whole_prompt(opening.id, opening.text, opening.kind) for opening in given]

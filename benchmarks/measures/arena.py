@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from benchmarks.protocol.records import Continuation, Judgement, Order, TextPrompt, Verdict
+from benchmarks.protocol.records import Continuation, Judgement, Order, Prompt, Verdict
 from benchmarks.protocol.runs import RunCache, key_of
 from reviser.scoring.judges import Answer, Case, Judge
 
@@ -21,7 +21,7 @@ from reviser.scoring.judges import Answer, Case, Judge
 class Match:
     """What two contestants wrote after the same prompt under the same seed."""
 
-    prompt: TextPrompt
+    prompt: Prompt
     first: Continuation
     second: Continuation
 
@@ -36,9 +36,7 @@ class Match:
         return "swapped" if hashlib.sha256(names.encode()).digest()[0] & 1 else "kept"
 
 
-def matches(
-    prompts: Sequence[TextPrompt], first: Sequence[Continuation], second: Sequence[Continuation]
-) -> list[Match]:
+def matches(prompts: Sequence[Prompt], first: Sequence[Continuation], second: Sequence[Continuation]) -> list[Match]:
     """All prompts and seeds for which both contestants have written something."""
     known = {prompt.id: prompt for prompt in prompts}
     others = {(generation.prompt_id, generation.seed): generation for generation in second}

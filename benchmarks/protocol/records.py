@@ -27,7 +27,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class TextPrompt:
+class Prompt:
     """The beginning of a real text, as GPT-2 tokens and as text, and how the text really went on."""
 
     id: str
@@ -98,7 +98,7 @@ class Contestant(Protocol):
     def fingerprint(self) -> str:
         """Changes with what makes it this model: its weights, and how they are used."""
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         """One generation for each prompt, in any order, each yielded as soon as it is known."""
 
 
@@ -113,12 +113,12 @@ class Editing(Protocol):
     @property
     def config(self) -> ModelConfig: ...
 
-    def prompt_ids(self, prompt: TextPrompt) -> list[int]:
+    def prompt_ids(self, prompt: Prompt) -> list[int]:
         """The prompt in the contestant's own tokens, as it is seeded."""
 
 
-Record = TextPrompt | Continuation | Scored | Judgement
-R = TypeVar("R", TextPrompt, Continuation, Scored, Judgement)
+Record = Prompt | Continuation | Scored | Judgement
+R = TypeVar("R", Prompt, Continuation, Scored, Judgement)
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:

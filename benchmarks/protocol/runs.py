@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.protocol.records import Contestant, Continuation, Progress, TextPrompt, record_of
+from benchmarks.protocol.records import Contestant, Continuation, Progress, Prompt, record_of
 from benchmarks.protocol.setup import Setup
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
@@ -163,11 +163,11 @@ class ProgressBars:
 
 
 def generations_of(
-    contestant: Contestant, prompts: Sequence[TextPrompt], seed: int, setup: Setup, cache: RunCache, progress: Progress
+    contestant: Contestant, prompts: Sequence[Prompt], seed: int, setup: Setup, cache: RunCache, progress: Progress
 ) -> list[Continuation]:
     """What the contestant writes after each prompt, in their order; only what is new is generated."""
 
-    def key(prompt: TextPrompt) -> str:
+    def key(prompt: Prompt) -> str:
         return key_of(
             kind="generation",
             maker=type(contestant).__name__,

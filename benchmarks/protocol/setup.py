@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.builtin.passages import passages
-from benchmarks.protocol.records import TextPrompt
+from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.results import SetupFacts
 from reviser.core.errors import ReviserError
 from reviser.core.text import visible_text
@@ -110,7 +110,7 @@ def hub_can_be_reached(seconds: float = 3.0) -> bool:
     return True
 
 
-def prompts_by_seed(setup: Setup) -> dict[int, list[TextPrompt]]:
+def prompts_by_seed(setup: Setup) -> dict[int, list[Prompt]]:
     """Each seed's prompts."""
     pool = eligible(texts_of(setup.data, setup), setup)
     if not pool:
@@ -118,15 +118,15 @@ def prompts_by_seed(setup: Setup) -> dict[int, list[TextPrompt]]:
     return {seed: _drawn(pool, seed)[: setup.prompts] for seed in setup.seeds}
 
 
-def _drawn(pool: list[TextPrompt], seed: int) -> list[TextPrompt]:
+def _drawn(pool: list[Prompt], seed: int) -> list[Prompt]:
     order = list(pool)
     random.Random(seed).shuffle(order)
     return order
 
 
-def eligible(texts: Iterable[str], setup: Setup, most: int = POOL) -> list[TextPrompt]:
+def eligible(texts: Iterable[str], setup: Setup, most: int = POOL) -> list[Prompt]:
     """The prompts of the first texts that the protocol takes, each text once."""
-    pool: dict[str, TextPrompt] = {}
+    pool: dict[str, Prompt] = {}
     for text in texts:
         if prompt := prompt_of(text, setup, setup.data):
             pool.setdefault(prompt.id, prompt)
@@ -135,12 +135,12 @@ def eligible(texts: Iterable[str], setup: Setup, most: int = POOL) -> list[TextP
     return list(pool.values())
 
 
-def whole_prompt(id: str, text: str, source: str) -> TextPrompt:
+def whole_prompt(id: str, text: str, source: str) -> Prompt:
     """A text that is a prompt as it stands; it is not known how it goes on."""
-    return TextPrompt(id, text, tuple(_TOKENIZER.encode(text)), "", source)
+    return Prompt(id, text, tuple(_TOKENIZER.encode(text)), "", source)
 
 
-def prompt_of(text: str, setup: Setup, source: str) -> TextPrompt | None:
+def prompt_of(text: str, setup: Setup, source: str) -> Prompt | None:
     """The prompt that `text` makes; None if its length is wrong or the cut would split a character."""
     tokens = _TOKENIZER.encode(text)
     if not setup.shortest <= len(tokens) <= setup.longest:
@@ -153,7 +153,7 @@ def prompt_of(text: str, setup: Setup, source: str) -> TextPrompt | None:
     rest = tokens[setup.prompt_tokens : setup.total_tokens]
     reference = visible_text(b"".join(map(_TOKENIZER.token_bytes, rest)))
     id = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return TextPrompt(id, shown, tuple(given), reference, source)
+    return Prompt(id, shown, tuple(given), reference, source)
 
 
 def texts_of(source: str, setup: Setup) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.protocol.records import Continuation, TextPrompt, read_records
+from benchmarks.protocol.records import Continuation, Prompt, read_records
 from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name
 from benchmarks.suite import Suite, SuitePlan, WrittenRuns
@@ -19,7 +19,7 @@ class KeptSuite(Suite):
         self.missing = []
         self._loaded = None
         self.prompts = {
-            int(path.stem): read_records(path, TextPrompt) for path in sorted((folder.path / "prompts").glob("*.jsonl"))
+            int(path.stem): read_records(path, Prompt) for path in sorted((folder.path / "prompts").glob("*.jsonl"))
         }
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.protocol.records import Continuation, TextPrompt, read_records
+from benchmarks.protocol.records import Continuation, Prompt, read_records
 from benchmarks.protocol.results import Results
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.report.blocks import ReportSample
@@ -13,7 +13,7 @@ SAMPLES = 6
 def samples_of(folder: RunFolder, results: Results) -> list[ReportSample]:
     """What everybody wrote after the first prompts of the first seed."""
     seed = int(next(iter(results["prompts"])))
-    prompts = read_records(folder.file("prompts", f"{seed}.jsonl"), TextPrompt)[:SAMPLES]
+    prompts = read_records(folder.file("prompts", f"{seed}.jsonl"), Prompt)[:SAMPLES]
     written: dict[str, dict[str, Continuation]] = {}
     for entry in results["contestants"]:
         made = read_records(folder.file("generations", f"{entry['file']}.jsonl"), Continuation)

@@ -191,78 +191,82 @@ class Calls:
             raise ToolError(str(error)) from None
 
 
-def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
-    """The server for documents in these folders."""
-    workspace = Workspace.of(folders)
-    calls = Calls(workspace)
-    server: MCPServer[Any] = MCPServer("reviser", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+@dataclass(frozen=True)
+class Tools:
+    """What an agent may call, by the names of the methods; their docstrings are what it reads."""
 
-    @server.tool(name="open")
-    async def open_(path: str, protect_lines: list[tuple[int, int]] | None = None, encoding: str | None = None) -> str:
+    workspace: Workspace
+    calls: Calls
+
+    async def open(
+        self, path: str, protect_lines: list[tuple[int, int]] | None = None, encoding: str | None = None
+    ) -> str:
         """Open a text file for editing. Lines of `protect_lines`, pairs of first and last line, cannot be changed.
 
         The file's bytes tell its encoding unless `encoding` does; it is written in the same one.
         """
 
         def work() -> str:
-            opened = workspace.open(path, protect_lines or [], encoding)
+            opened = self.workspace.open(path, protect_lines or [], encoding)
             text = opened.editor.text
             lines = text.count("\n") + (not text.endswith("\n"))
             return f"{opened.name}: {counted(lines, 'line')}, {counted(len(text), 'character')}; {opened.place()}"
 
-        return await calls.run(path, work)
+        return await self.calls.run(path, work)
 
-    @server.tool()
-    async def act(path: str, actions: list[dict[str, Any]]) -> str:
+    async def act(self, path: str, actions: list[dict[str, Any]]) -> str:
         """Carry out a list of actions on an open document, all or none; returns what changed."""
-        return await calls.run(path, lambda: workspace.act(path, actions))
+        return await self.calls.run(path, lambda: self.workspace.act(path, actions))
 
-    @server.tool()
-    async def view(path: str, first_line: int = 1, last_line: int | None = None) -> str:
+    async def view(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
         """The text of an open document as it stands, with line numbers, and where the cursor is."""
 
         def work() -> str:
-            opened = workspace.get(path)
+            opened = self.workspace.get(path)
             shown = shown_lines(opened.editor.text, first_line, last_line)
             return f"{shown}\n({opened.place()})"
 
-        return await calls.run(path, work)
+        return await self.calls.run(path, work)
 
-    @server.tool()
-    async def undo(path: str, count: int = 1) -> str:
+    async def undo(self, path: str, count: int = 1) -> str:
         """Take back the last `count` actions of an open document; returns what that changed.
 
         `count` counts single actions, not calls of `act`: a call with a list of three actions is taken back
         with 3. Each entry of a list is one, moves included, and so is an insert however long its text. A call
         that was refused counts nothing.
         """
-        return await calls.run(path, lambda: workspace.undo(path, count))
+        return await self.calls.run(path, lambda: self.workspace.undo(path, count))
 
-    @server.tool()
-    async def diff(path: str) -> str:
+    async def diff(self, path: str) -> str:
         """A unified diff from the text as it was opened to the text as it stands."""
 
         def work() -> str:
-            opened = workspace.get(path)
+            opened = self.workspace.get(path)
             return opened.editor.diff(opened.name) or "nothing is changed"
 
-        return await calls.run(path, work)
+        return await self.calls.run(path, work)
 
-    @server.tool()
-    async def save(path: str) -> str:
+    async def save(self, path: str) -> str:
         """Write an open document to its file, in one step; refuses if the file was changed meanwhile."""
-        return await calls.run(path, lambda: f"saved {workspace.save(path).name}")
+        return await self.calls.run(path, lambda: f"saved {self.workspace.save(path).name}")
 
-    @server.tool()
-    async def close(path: str) -> str:
+    async def close(self, path: str) -> str:
         """Close a document; what was not saved is lost."""
 
         def work() -> str:
-            workspace.close(path)
+            self.workspace.close(path)
             return "closed"
 
-        return await calls.run(path, work)
+        return await self.calls.run(path, work)
 
+
+def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
+    """The server for documents in these folders."""
+    workspace = Workspace.of(folders)
+    tools = Tools(workspace, Calls(workspace))
+    server: MCPServer[Any] = MCPServer("reviser", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    for tool in (tools.open, tools.act, tools.view, tools.undo, tools.diff, tools.save, tools.close):
+        server.add_tool(tool)
     return server
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.command import BenchOptions, plan_of
 from benchmarks.measures.statistics import walks
-from benchmarks.protocol.records import Continuation, Judgement, TextPrompt, read_records
+from benchmarks.protocol.records import Continuation, Judgement, Prompt, read_records
 from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder
 from benchmarks.protocol.setup import Setup
@@ -71,7 +71,7 @@ def done(models: Path) -> tuple[Path, Any]:
 
 def test_everything_that_was_written_is_in_the_folder(done: tuple[Path, Any]) -> None:
     folder, results = done
-    prompts = {seed: read_records(folder / "prompts" / f"{seed}.jsonl", TextPrompt) for seed in (1, 2)}
+    prompts = {seed: read_records(folder / "prompts" / f"{seed}.jsonl", Prompt) for seed in (1, 2)}
     assert [len(part) for part in prompts.values()] == [5, 5]
     assert [entry["name"] for entry in results["contestants"]] == [REAL, "tiny-reviser", "baseline"]
     for entry in results["contestants"]:

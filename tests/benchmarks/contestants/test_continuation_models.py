@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.contestants.continuation_models import CausalLm, RealText, load_contestant, named_source, pick
 from benchmarks.contestants.own_models import BatchedReviser, DecodingOptions, code_digest, stream_of
-from benchmarks.protocol.records import Contestant, Continuation, Editing, TextPrompt
+from benchmarks.protocol.records import Contestant, Continuation, Editing, Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.core.errors import ReviserError
@@ -27,16 +27,16 @@ CPU = torch.device("cpu")
 SETUP = Setup(prompt_tokens=4, shortest=8, longest=40, total_tokens=16, max_actions=24)
 
 
-def prompts(count: int = 6) -> list[TextPrompt]:
+def prompts(count: int = 6) -> list[Prompt]:
     tokenizer = Gpt2Tokenizer()
     texts = ["in the hall", "all the tins", "a thing", "there", "the all", "tall in a hall, all"]
     return [
-        TextPrompt(f"p{number}", text, tuple(tokenizer.encode(text)), " and so on", "a test")
+        Prompt(f"p{number}", text, tuple(tokenizer.encode(text)), " and so on", "a test")
         for number, text in enumerate(texts[:count])
     ]
 
 
-def written(contestant: Contestant, seed: int = 1, which: list[TextPrompt] | None = None) -> dict[str, Continuation]:
+def written(contestant: Contestant, seed: int = 1, which: list[Prompt] | None = None) -> dict[str, Continuation]:
     done: list[int] = []
     made = list(contestant.generate(which or prompts(), seed, done.append))
     assert sum(done) == len(made)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.measures.arena import Match, judge_matches, matches, score, verdict_of, wilson
-from benchmarks.protocol.records import Continuation, Judgement, TextPrompt
+from benchmarks.protocol.records import Continuation, Judgement, Prompt
 from benchmarks.protocol.runs import RunCache
 from reviser.scoring.evaluators import load_evaluator
 from reviser.scoring.judges import Answer, Case, ChatJudge, LikelihoodJudge, load_judge, parse_answer
@@ -47,7 +47,7 @@ def generation(id: str, who: str, text: str, seed: int = 1) -> Continuation:
 
 def met(count: int = 40) -> list[Match]:
     """`one` writes more in all examples but each fourth."""
-    prompts = [TextPrompt(f"p{n}", f"prompt {n}", (), "", "") for n in range(count)]
+    prompts = [Prompt(f"p{n}", f"prompt {n}", (), "", "") for n in range(count)]
     ones = [generation(p.id, "one", "long text" if n % 4 else "l") for n, p in enumerate(prompts)]
     others = [generation(p.id, "other", f"some {n}"[:6]) for n, p in enumerate(prompts)]
     return matches(prompts, ones, others)
@@ -77,7 +77,7 @@ def test_a_verdict_names_the_contestant_whatever_the_order(answer: Answer) -> No
 
 
 def test_matches_need_the_same_prompt_and_seed() -> None:
-    prompts = [TextPrompt("p", "", (), "", "")]
+    prompts = [Prompt("p", "", (), "", "")]
     one = [generation("p", "one", "a", 1), generation("p", "one", "b", 2)]
     other = [generation("p", "other", "c", 2), generation("q", "other", "d", 2)]
     (match,) = matches(prompts, one, other)
@@ -112,7 +112,7 @@ def test_a_judge_that_looks_at_the_order_is_found_out() -> None:
 
 
 def test_invalid_answers_are_counted_and_decide_nothing() -> None:
-    prompts = [TextPrompt(f"p{n}", "", (), "", "") for n in range(3)]
+    prompts = [Prompt(f"p{n}", "", (), "", "") for n in range(3)]
     ones = [generation(p.id, "one", "?" if p.id == "p0" else "long") for p in prompts]
     others = [generation(p.id, "other", "x") for p in prompts]
     found = score(list(judge_matches(LongerJudge(), matches(prompts, ones, others))))
@@ -133,7 +133,7 @@ def test_nothing_is_asked_twice_even_after_an_interruption(tmp_path: Path) -> No
 
 
 def test_texts_that_are_the_same_are_asked_about_once(tmp_path: Path) -> None:
-    prompts = [TextPrompt("p", "same", (), "", ""), TextPrompt("q", "same", (), "", "")]
+    prompts = [Prompt("p", "same", (), "", ""), Prompt("q", "same", (), "", "")]
     ones = [generation(p.id, "one", "text") for p in prompts]
     others = [generation(p.id, "other", "text") for p in prompts]
     judge = LongerJudge()

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.protocol.records import Continuation, Judgement, Record, TextPrompt, read_records, write_records
+from benchmarks.protocol.records import Continuation, Judgement, Prompt, Record, read_records, write_records
 from reviser.core.errors import ReviserError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 IDS = st.lists(st.integers(0, 60_000)).map(tuple)
 RECORDS = {
-    TextPrompt: st.builds(TextPrompt, TEXT, TEXT, IDS, TEXT, TEXT),
+    Prompt: st.builds(Prompt, TEXT, TEXT, IDS, TEXT, TEXT),
     Continuation: st.builds(
         Continuation, TEXT, TEXT, st.integers(), TEXT, IDS, TEXT, st.none() | IDS, st.floats(0, 1e6)
     ),
@@ -46,7 +46,7 @@ def test_records_come_back_as_they_were(kind: type[Record], tmp_path_factory: py
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": "a"}', '{"extra": 1}'])
 def test_other_lines_are_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "prompts.jsonl"
-    write_records(path, [TextPrompt("a", "b", (1,), "c", "d")])
+    write_records(path, [Prompt("a", "b", (1,), "c", "d")])
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(ReviserError, match="line 2: not a prompt"):
-        read_records(path, TextPrompt)
+        read_records(path, Prompt)

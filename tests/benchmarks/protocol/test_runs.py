@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.protocol.records import Continuation, Progress, TextPrompt
+from benchmarks.protocol.records import Continuation, Progress, Prompt
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, generations_of, key_of, measured_each
 from benchmarks.protocol.setup import Setup, prompts_by_seed
 from reviser.core.errors import ReviserError
@@ -33,7 +33,7 @@ class Shouter:
     patience: int = 1000
     asked: list[str] = field(default_factory=list)
 
-    def generate(self, prompts: Sequence[TextPrompt], seed: int, progress: Progress) -> Iterator[Continuation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         for prompt in reversed(prompts):
             if self.patience == 0:
                 raise KeyboardInterrupt

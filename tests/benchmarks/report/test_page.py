@@ -15,7 +15,7 @@ from benchmarks.measures import flops
 from benchmarks.measures.arena import score
 from benchmarks.measures.statistics import summary, walks
 from benchmarks.measures.variety import variety
-from benchmarks.protocol.records import Continuation, Judgement, TextPrompt, Verdict, write_records
+from benchmarks.protocol.records import Continuation, Judgement, Prompt, Verdict, write_records
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.protocol.setup import Setup
 from benchmarks.report import paper_tables
@@ -103,7 +103,7 @@ def results(published: list[Trajectory]) -> dict[str, Any]:
 @pytest.fixture
 def folder(results: dict[str, Any], tmp_path: Path) -> RunFolder:
     made = RunFolder(tmp_path)
-    prompts = [TextPrompt(str(number), AWKWARD, (1, 2), " real", "test") for number in range(2)]
+    prompts = [Prompt(str(number), AWKWARD, (1, 2), " real", "test") for number in range(2)]
     write_records(made.file("prompts", "1.jsonl"), prompts)
     for number, name in enumerate(NAMES):
         texts = [

@@ -16,7 +16,7 @@ from torch.nn import functional
 from benchmarks.contestants.continuation_models import Diffusion, load_contestant
 from benchmarks.contestants.diffusion.released import read_released
 from benchmarks.measures.evaluators import load_evaluator
-from benchmarks.protocol.records import TextPrompt
+from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
@@ -201,7 +201,7 @@ def test_released_models_are_contestants(config: dict[str, Any], method: str, tm
     assert contestant.method == method
     tokenizer = Gpt2Tokenizer()
     text = "There was once a"
-    prompts = [TextPrompt(f"p{n}", text, tuple(tokenizer.encode(text)), "", "") for n in range(3)]
+    prompts = [Prompt(f"p{n}", text, tuple(tokenizer.encode(text)), "", "") for n in range(3)]
     made = {g.prompt_id: g for g in contestant.generate(prompts, 1, lambda done: None)}
     again = {g.prompt_id: g for g in contestant.generate(prompts[2:], 1, lambda done: None)}
     assert len(made) == 3

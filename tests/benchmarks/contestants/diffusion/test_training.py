@@ -14,7 +14,7 @@ from benchmarks.contestants.continuation_models import Diffusion, load_contestan
 from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion, save_diffusion
 from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
 from benchmarks.measures.evaluators import load_evaluator
-from benchmarks.protocol.records import TextPrompt
+from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.tokenizer_files import make_tokenizer
 from reviser.core.errors import ReviserError
@@ -96,7 +96,7 @@ def test_a_folder_of_ours_is_a_contestant(saved: Path) -> None:
     contestant = load_contestant(str(saved), setup, device=CPU)
     assert isinstance(contestant, Diffusion)
     assert contestant.name == saved.name
-    prompts = [TextPrompt(f"p{n}", text, (), "", "") for n, text in enumerate(["in the hall", "all"])]
+    prompts = [Prompt(f"p{n}", text, (), "", "") for n, text in enumerate(["in the hall", "all"])]
     for generation in contestant.generate(prompts, 1, lambda done: None):
         assert len(generation.tokens) <= setup.new_tokens
         assert not {vocabulary().stop_id, vocabulary().size} & set(generation.tokens)
