@@ -31,7 +31,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _NextEditQuestion:
     """Two ways to go on behind the ids that are `kept`: with a change, and as the draft stands."""
 
     case: int
@@ -65,7 +65,7 @@ class ProposalReader:
             found[question.case].append(Proposal(question.change, confidence))
         return found
 
-    def _questions(self, number: int, case: NextEditCase) -> list[_Question]:
+    def _questions(self, number: int, case: NextEditCase) -> list[_NextEditQuestion]:
         shown = shown_ids(self._vocabulary, self._tokenizer, case.shown)
         places = repeats(case.text, case.shown, case.taken)
         questions = []
@@ -79,7 +79,7 @@ class ProposalReader:
                 at, removed, new = overtyped(self._vocabulary, ids, revised)
                 follow = ids[at + removed :][:1] or [self._vocabulary.stop_id]
                 kept, stays = prompt + ids[:at], ids[at : at + removed] + follow
-                questions.append(_Question(number, change, kept, new + follow, stays))
+                questions.append(_NextEditQuestion(number, change, kept, new + follow, stays))
         return questions
 
     def _chances(self, sequences: Sequence[tuple[list[int], list[int]]]) -> list[float]:

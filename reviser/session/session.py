@@ -29,7 +29,7 @@ from reviser.decoding.rules.line import WithinLine, is_within_line
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
 from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.rules.spacing import MarkedOnce, SingleSpaced, Spaced, ends_sentence, ends_with_mark, joining
-from reviser.decoding.rules.structure import Structure
+from reviser.decoding.rules.structure import OpenStructure
 from reviser.decoding.rules.word import WordEnded
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.strategies import Beginning, BestOf, CheckedStrategy, Strategy, plain
@@ -269,7 +269,7 @@ class Session:
             return []
         tokenizer, vocabulary = self.tokenizer, self.policy.vocabulary
         apart = bool(window.trailing_space)
-        structure = Structure(_from_line_start(window.before, _SEEN_BEFORE) + window.prefix)
+        structure = OpenStructure(_from_line_start(window.before, _SEEN_BEFORE) + window.prefix)
         rules: list[ScoreProcessor] = [SingleSpaced(vocabulary, tokenizer, structure, apart=apart)]
         if "stop" not in vocabulary.kinds:
             return rules

@@ -10,7 +10,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rules.rule import ScoreProcessor
-from reviser.decoding.rules.structure import Structure, closings
+from reviser.decoding.rules.structure import OpenStructure, closings
 
 # Actions before the limit from which there must be room to close what stands open.
 _RESERVE: Final = 40
@@ -36,7 +36,7 @@ class Closed(ScoreProcessor):
         self,
         vocabulary: Vocabulary,
         tokenizer: Tokenizer,
-        structure: Structure,
+        structure: OpenStructure,
         end: int | None,
         *,
         fills: bool,

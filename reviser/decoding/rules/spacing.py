@@ -13,7 +13,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, decode, first_bytes
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rules.rule import ScoreProcessor
-from reviser.decoding.rules.structure import Structure
+from reviser.decoding.rules.structure import OpenStructure
 from reviser.model.scoring import Scores
 
 _LONGEST_WORD = 80
@@ -159,7 +159,7 @@ class SingleSpaced(ScoreProcessor):
     `apart` says that a space stands before the run that the policy does not see: the run begins with it and a word.
     """
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, structure: Structure, *, apart: bool) -> None:
+    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, structure: OpenStructure, *, apart: bool) -> None:
         self._size = vocabulary.base_size
         self._tokenizer = tokenizer
         self._structure = structure

@@ -166,7 +166,7 @@ class Inline:
         return last if last is not None and last.closing.startswith(first) else None
 
 
-class Structure:
+class OpenStructure:
     """What stands open at the end of a text, which begins with the text `before` a run."""
 
     def __init__(self, before: str) -> None:

@@ -15,7 +15,7 @@ from reviser.decoding.rules.closing import Closed
 from reviser.decoding.rules.line import WithinLine, is_within_line
 from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.decoding.rules.spacing import SingleSpaced
-from reviser.decoding.rules.structure import Structure
+from reviser.decoding.rules.structure import OpenStructure
 from tests.toys import ToyTokenizer
 
 STOP = "■"
@@ -67,7 +67,7 @@ def in_words(rule: ScoreProcessor, drawn: str, canvas: Canvas, history: list[int
 
 def closed(before: str, written: str, drawn: str, after: str = "", left: int = 1000) -> str | None:
     canvas, history = on_canvas(before, written, after)
-    rule = Closed(VOCABULARY, TOKENIZER, Structure(before), len(history) + left, fills=bool(after))
+    rule = Closed(VOCABULARY, TOKENIZER, OpenStructure(before), len(history) + left, fills=bool(after))
     return in_words(rule, drawn, canvas, history)
 
 
@@ -116,7 +116,7 @@ def test_in_a_gap_what_stands_open_around_it_stays_open() -> None:
     assert closed("```\n", "a\n", "```", after="\n```\n") == STOP
     assert closed("So", " (it", STOP, after=" is.") == ")■"
     _, history = on_canvas("The castle (", "", ") stands.")
-    rule = Closed(VOCABULARY, TOKENIZER, Structure("The castle ("), len(history) + 99, fills=True)
+    rule = Closed(VOCABULARY, TOKENIZER, OpenStructure("The castle ("), len(history) + 99, fills=True)
     assert [rule.fits(TOKENIZER.encode(text)) for text in ("so", "so (it", "so (it is)", "so) (it")] == [
         True, False, True, False,
     ]  # fmt: skip
@@ -124,7 +124,7 @@ def test_in_a_gap_what_stands_open_around_it_stays_open() -> None:
 
 def spaced(before: str, written: str, drawn: str, *, apart: bool = False) -> str | None:
     canvas, history = on_canvas(before, written, "")
-    return in_words(SingleSpaced(VOCABULARY, TOKENIZER, Structure(before), apart=apart), drawn, canvas, history)
+    return in_words(SingleSpaced(VOCABULARY, TOKENIZER, OpenStructure(before), apart=apart), drawn, canvas, history)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reviser.decoding.rules.structure import Structure, closings
+from reviser.decoding.rules.structure import OpenStructure, closings
 
 
 def closing(before: str, written: str, *, own: bool = False) -> str:
     text = before + written
-    return closings(Structure(before).to_close(text, own=own), text)
+    return closings(OpenStructure(before).to_close(text, own=own), text)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_own_alone() -> None:
 
 def test_a_long_text_before_is_read_once() -> None:
     """So what it leaves open is known however long ago that was."""
-    structure = Structure("```\n" + "x = 1\n\n" * 20_000)
+    structure = OpenStructure("```\n" + "x = 1\n\n" * 20_000)
     assert closings(structure.to_close(structure.before + "y", own=False), "y") == "\n```"
     assert structure.is_code(structure.before + "y")
