@@ -22,6 +22,9 @@ from reviser.model.scoring import Scores
 
 NEAR: Final = 0.75
 """Share of the allowed actions after which a run ends with the next sentence."""
+NEAR_IF_SHORT: Final = 0.5
+"""The same for a run of fewer than `SHORT` actions, which has few sentences."""
+SHORT: Final = 64
 LEAST: Final = 16
 """A run of fewer actions than this is cut off where it is: it is meant to be short."""
 OVER: Final = 0.2
@@ -75,7 +78,8 @@ class Ending(ScoreProcessor):
         self._tokenizer = tokenizer
         self._seeded = seeded
         self._end = seeded + limit
-        self._first = seeded + int(NEAR * limit) if limit >= LEAST else self._end
+        near = NEAR if limit >= SHORT else NEAR_IF_SHORT
+        self._first = seeded + int(near * limit) if limit >= LEAST else self._end
         self._before = before
         self._after_words: dict[int, _Finished] = {}
 

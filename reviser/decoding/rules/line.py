@@ -14,7 +14,7 @@ from reviser.decoding.rules.rule import ScoreProcessor
 ITEM: Final = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,3}[.)])(?:[ \t]+\[[ xX]\])?|#{1,6}|>|\|)(?=[ \t]|$)[ \t]*")
 """The mark at the start of a line: of an item of a list, a task, a heading, a quotation or a row."""
 _OPENING: Final = re.compile(r"[(\[{“„«]\Z|(?:^|[\s(])[\"*_`]+\Z")
-_MARKS: Final = ",;:.!?-–—*+•|/=_#>~`)]}"
+_MARKS: Final = "',;:.!?-–—*+•|/=_#>~`)]}"
 
 
 def is_within_line(before: str, after: str) -> bool:

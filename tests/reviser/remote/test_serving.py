@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,19 @@ import numpy as np
 import pytest
 
 from reviser.checkpoints.home import save_checkpoint
+from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.policy import SessionPolicy
 from reviser.decoding.rollout import seed
 from reviser.decoding.sampler import Sampler
 from reviser.model.layout import Quantisation
+from reviser.model.scoring import Scores
 from reviser.remote.batching import Batcher, HistoryRows, OneByOne, Wanted
 from reviser.remote.client import Address, CompletionsClient
 from reviser.remote.server import Server, Service
 from reviser.session.engine import Engine, load_engine
+from reviser.session.session import Session
 from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_checkpoint
 from tests.reviser.remote.servers import Wire, served
@@ -67,9 +72,31 @@ def there(url: str, model: Path) -> str:
     return f"openai:{url}#toy={model}"
 
 
+@dataclass(frozen=True)
+class ScoresAlone:
+    """A policy as a session takes it that gives scores and no more."""
+
+    policy: SessionPolicy
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.policy.vocabulary
+
+    @property
+    def context(self) -> int:
+        return self.policy.context
+
+    @property
+    def max_length(self) -> int | None:
+        return self.policy.max_length
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        return self.policy.scores(history, canvas)
+
+
 def written(engine: Engine, sampler: Sampler, text: str = TEXT, at: int | None = None) -> list[int]:
-    session = engine.session(text)
     # What needs more of a model than its choices is done for one that runs here alone.
+    session = Session(ScoresAlone(engine.policy), engine.tokenizer, text)
     plain = {"max_actions": ACTIONS, "check_steps_back": False, "longest_repeat": 0}
     if at is None:
         return [frame.step.id for frame in session.continue_(sampler, **plain)]
