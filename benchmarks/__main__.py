@@ -8,7 +8,7 @@ from reviser.cli.entry import run_command
 from reviser.cli.options import run_by_name
 
 COMMANDS = {
-    "calibration": ("proofreading.calibration.command", "how often changes are right"),
+    "run": ("command", "models continue prompts, and all that they write is measured"),
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "everyday": ("everyday.command", "everyday openings: a critic, and broken joins"),
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
@@ -19,7 +19,7 @@ COMMANDS = {
     "phrases": ("proofreading.phrases", "how often the rules for sure mistakes are wrong"),
     "proofreading": ("proofreading.command", "how well programs proofread public sets"),
     "reading": ("speed.reading", "how quickly documents are proofread"),
-    "reproduce": ("reproduction.small", "the paper's comparison at a smaller scale"),
+    "reproduce": ("reproduction.command", "the paper's comparison at a smaller scale"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "start": ("speed.start", "processor time and memory up to the first action"),
 }

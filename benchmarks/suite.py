@@ -25,7 +25,7 @@ from benchmarks.measures import flops
 from benchmarks.measures.arena import judge_matches, matches, score
 from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.mauve_score import mauve_each
-from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
+from benchmarks.measures.statistics import RESAMPLES, summary, walks
 from benchmarks.measures.variety import variety
 from benchmarks.protocol.records import (
     Contestant,
@@ -66,7 +66,6 @@ from reviser.viewer import render_page
 T = TypeVar("T")
 
 FEWEST_FOR_MAUVE = 100
-TIME_BINS = 20
 VIEWED = 20
 BASE = "smollm2"
 QUICK_PROMPTS = 32
@@ -268,13 +267,10 @@ class Suite:
             "viewer": written.viewer,
             "texts": len(entries),
             "tokens": fmean(len(entry.tokens) for entry in entries),
-            "lengths": _counts(len(entry.tokens) for entry in entries),
             "endings": dict(Counter(entry.ending for entry in entries)),
             "seconds": fmean(entry.seconds for entry in entries),
             "variety": asdict(variety([entry.continuation for entry in entries])),
             "statistics": summary(followed).to_dict() if followed else None,
-            "distances": _counts(delta for run in followed for delta in run.distances),
-            "positions": positions_over_time(followed),
             "flops": (
                 cast(CostFacts, asdict(flops.measure(written.shape, followed)))
                 if written.shape and any(run.tokens for run in followed)
@@ -445,24 +441,6 @@ def resampled(values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..
     found = [middle(random.choice(values, len(values))) for _ in range(RESAMPLES)]
     low, high = np.quantile(found, [0.025, 0.975])
     return float(low), float(high)
-
-
-def _counts(values: Any) -> dict[str, int]:
-    return {str(value): count for value, count in sorted(Counter(values).items())}
-
-
-def positions_over_time(followed: Sequence[Walk]) -> list[list[float]]:
-    """For each twentieth of a run: when it is, and the quartiles of where insertions happen then."""
-    bins: list[list[float]] = [[] for _ in range(TIME_BINS)]
-    for run in followed:
-        for entry in run.insertions:
-            if (position := entry.position) is not None:
-                bins[min(TIME_BINS - 1, TIME_BINS * entry.step // run.actions)].append(position)
-    return [
-        [(number + 0.5) / TIME_BINS, *map(float, np.quantile(found, [0.25, 0.5, 0.75]))]
-        for number, found in enumerate(bins)
-        if found
-    ]
 
 
 def finite(data: Any) -> Any:

@@ -55,7 +55,7 @@ _MODULES = (
     "lsp_server.starting",
     "numba",
     "training.trainer.run",
-    "benchmarks.reproduction.small",
+    "benchmarks.reproduction.command",
 )
 _LONGEST = 1 << 20
 

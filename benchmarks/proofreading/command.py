@@ -32,7 +32,8 @@ class ProofreadingOptions:
     correctors: Annotated[
         str | None,
         Option(
-            f"with commas between: {', '.join(NAMES)}, reviser@CONFIDENCE, model:NAME=MODEL, calibration:NAME=PATH for the bundled model with other coefficients, or file:NAME=PATH for lines made elsewhere",
+            f"with commas between: {', '.join(NAMES)}, reviser@CONFIDENCE, model:NAME=MODEL, calibration:NAME=PATH for "
+            "the bundled model with other coefficients, or file:NAME=PATH for lines made elsewhere",
             metavar="NAMES",
             default="all that are installed",
         ),

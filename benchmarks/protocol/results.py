@@ -91,14 +91,11 @@ class ContestantFacts(TypedDict):
     viewer: str | None
     texts: int
     tokens: float
-    lengths: dict[str, int]
     endings: dict[str, int]
     seconds: float
     variety: dict[str, float]
     statistics: dict[str, object] | None
     """What `benchmarks.measures.statistics.RunSummary.to_dict` gives."""
-    distances: dict[str, int]
-    positions: list[list[float]]
     flops: CostFacts | None
 
 
@@ -137,15 +134,6 @@ class PlanFacts(TypedDict):
     features: list[str]
 
 
-class PaperComparison(TypedDict):
-    """One of the paper's comparisons, and whether it holds; None where that is open."""
-
-    measure: str
-    claim: str
-    measured: dict[str, float | None] | Rate
-    holds: bool | None
-
-
 class SettingsFacts(TypedDict):
     """What a report says of the settings of a training run, which has more of them."""
 
@@ -171,16 +159,6 @@ class TrainingRecord(TypedDict):
     settings: SettingsFacts
 
 
-class Reproduction(TypedDict, total=False):
-    """How the models of a reproduction were trained, and which of the paper's comparisons hold for them."""
-
-    scale: str
-    command: str
-    training: dict[str, TrainingRecord]
-    seconds: float
-    findings: list[PaperComparison]
-
-
 class Results(TypedDict):
     """Everything that a run has measured."""
 
@@ -192,10 +170,3 @@ class Results(TypedDict):
     arena: list[ArenaRow]
     mauve: list[MauveRow]
     missing: list[MissingEntry]
-    reproduction: NotRequired[Reproduction]
-
-
-class Reproduced(Reproduction, total=False):
-    """A reproduction with the results of its run, unless only a part of it was trained."""
-
-    results: Results

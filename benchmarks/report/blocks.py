@@ -1,19 +1,10 @@
-"""What a report is made of: sections of paragraphs, tables, plots, samples and facts."""
+"""What a report is made of: sections of paragraphs, tables, samples and facts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from benchmarks.report.tables import Table
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A drawing with the name of its file and what it shows."""
-
-    name: str
-    caption: str
-    svg: str
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class Facts:
     rows: tuple[tuple[str, str], ...]
 
 
-Block = str | Table | Plot | ReportSample | Facts
+Block = str | Table | ReportSample | Facts
 
 
 @dataclass(frozen=True)

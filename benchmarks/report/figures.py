@@ -1,14 +1,13 @@
-"""How figures are written in a report, and what tells contestants and the paper apart."""
+"""How figures are written in a report, and what tells the paper's apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.protocol.results import REAL, Rate, Results
+from benchmarks.protocol.results import Rate
 from benchmarks.report.tables import Table
 
 QUOTED = "(paper)"
-GREY = 7
 
 
 def with_interval(value: float, interval: Sequence[float], digits: int = 1) -> str:
@@ -30,11 +29,6 @@ def rate_with_interval(rate: Rate) -> str:
     if rate["share"] is None:
         return "–"
     return f"{rate['share']:.1%} ({rate['low']:.1%} to {rate['high']:.1%})"
-
-
-def colours_of(results: Results) -> dict[str, int]:
-    names = [entry["name"] for entry in results["contestants"] if entry["name"] != REAL]
-    return {name: number for number, name in enumerate(names)} | {REAL: GREY}
 
 
 def beside(

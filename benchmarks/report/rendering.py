@@ -7,8 +7,7 @@ from html import escape
 from importlib import resources
 from string import Template
 
-from benchmarks.report.blocks import Block, Facts, Plot, ReportSample, Section
-from benchmarks.report.plots import STYLE
+from benchmarks.report.blocks import Block, Facts, ReportSample, Section
 from benchmarks.report.tables import Table
 
 
@@ -17,7 +16,7 @@ def as_page(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -
     lead = f"<p>{escape(facts['Date'])}, {escape(facts['Hardware'])}, commit {escape(facts['Commit'])}</p>"
     return Template(_part("page.html")).substitute(
         title=escape(title),
-        style=_part("page.css") + STYLE,
+        style=_part("page.css"),
         lead=lead,
         contents="".join(f'<a href="#{s.anchor}">{escape(s.title)}</a>' for s in sections),
         body="".join(_section_html(section) for section in sections),
@@ -39,9 +38,6 @@ def _block_html(block: Block) -> str:
             return f"<p>{escape(block)}</p>\n"
         case Table():
             return f'<div class="scroll">{block.html()}</div>\n'
-        case Plot():
-            caption = f"<figcaption>{escape(block.caption)}</figcaption>"
-            return f'<figure>{caption}<div class="scroll">{block.svg}</div></figure>\n'
         case Facts():
             rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in block.rows)
             return f"<dl>{rows}</dl>\n"
@@ -61,7 +57,7 @@ def _sample_html(sample: ReportSample) -> str:
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:
-    """The same report for a reader of Markdown; plots are files beside it."""
+    """The same report for a reader of Markdown."""
     return f"# {title}\n\n{sections_markdown(sections)}"
 
 
@@ -79,8 +75,6 @@ def _block_markdown(block: Block) -> str:
             return f"{block}\n"
         case Table():
             return block.markdown()
-        case Plot():
-            return f"![{block.caption}](plots/{block.name}.svg)\n"
         case Facts():
             return "".join(f"- {name}: {value}\n" for name, value in block.rows)
         case ReportSample():

@@ -1,36 +1,91 @@
-"""The stages of a reproduction, one by one or all: prepare, train, generate, judge, report; cut and join carry them.
+"""The paper's comparison: trains AR, Reviser by the paper's and by our recipe, SEDD and MDLM alike, then measures all.
 
-python -m benchmarks reproduce --scale bench --stage train --model AR --minutes 9 --data SHARDS --held-out TEXTS
---out OUT
+    python -m benchmarks reproduce --scale lab --data SHARDS --held-out TEXTS --out OUT
+    python -m benchmarks reproduce --scale bench --stage train --model AR --minutes 9 --data SHARDS --held-out TEXTS
+        --out OUT
 
-What was done is never done again: a stage goes on where it ended, on another machine too, once OUT was carried
-there.
+All have the same trunk (layers, width, heads, MLP), see the same texts and as many ids, in batches of the same size
+under the same schedule; AR, SEDD and MDLM see the very same rows. A Reviser's ids include its moves, as in the paper.
+The stages are prepare, train, generate, judge and report, one by one or all. What was done is never done
+again: a stage goes on where it ended, on another machine too, once OUT was carried there.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, cast
 
 from benchmarks.protocol.runs import PlainBars, ProgressBars
+from benchmarks.protocol.setup import BUILTIN
 from benchmarks.report.provenance import surroundings
 from benchmarks.reproduction.data import TrainingTexts, prepare
 from benchmarks.reproduction.judging import ReproductionJudges, judge, say_missing
 from benchmarks.reproduction.page import page
-from benchmarks.reproduction.scales import NAMES, Name, StagedScale, label
-from benchmarks.reproduction.slices import MEGABYTE, cut, join
+from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, Name, StagedScale, label
 from benchmarks.reproduction.texts import generate, run_folder
-from benchmarks.reproduction.training import ModelPlaces, train
-from reviser.core.counts import counted
+from benchmarks.reproduction.training import train
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 
 STAGES = ("prepare", "train", "generate", "judge", "report")
 _LOG = "stages.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """How large a reproduction is, what it is trained and measured on, and which stages are carried out."""
+
+    scale: Annotated[str, Option("size of the models and data", choices=tuple(SCALES))] = "smoke"
+    out: Annotated[Path | None, Option("folder of the reproduction")] = None
+    data: Annotated[tuple[str, ...], Option("texts or token shards", together=True)] = (BUILTIN,)
+    held_out: Annotated[str | None, Option("texts to be continued; by default a tenth of the data")] = None
+    stage: Annotated[tuple[str, ...], Option("these stages alone", choices=STAGES, together=True)] = ()
+    model: Annotated[tuple[str, ...], Option("these models alone", choices=NAMES, together=True)] = ()
+    prompts: Annotated[int | None, Option("prompts for each seed")] = None
+    budgets: Annotated[
+        tuple[int, ...], Option("these budgets alone, in million ids", metavar="COUNT", together=True)
+    ] = ()
+    minutes: Annotated[float | None, Option("stop after so many minutes; the same command continues")] = None
+    init: Annotated[str | None, Option("bench-warm: what all models start from")] = None
+    tokenizer: Annotated[str | None, Option("bench-warm: its tokenizer.json, for texts")] = None
+    critic: Annotated[Path | None, Option("file of the critic, a GGUF")] = None
+    evaluator: Annotated[tuple[str, ...], Option("another evaluator")] = ()
+    features: Annotated[tuple[str, ...], Option("other features for MAUVE")] = ()
+    write: Annotated[Path | None, Option("write the report to this Markdown file")] = None
+    words: Words = ()
+
+
+def run(chosen: ReproduceOptions) -> None:
+    """Carry out the stages of a reproduction."""
+    scale = SCALES[chosen.scale]
+    if chosen.prompts:
+        scale = dataclasses.replace(scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts))
+    if chosen.budgets:
+        scale = scale.with_budgets([count * MILLION for count in chosen.budgets])
+    options = StageOptions(
+        chosen.out or Path("runs") / f"reproduce-{chosen.scale}",
+        TrainingTexts(chosen.data, chosen.held_out),
+        chosen.stage or STAGES,
+        cast("tuple[Name, ...]", chosen.model) or NAMES,
+        chosen.minutes,
+        chosen.init,
+        chosen.tokenizer,
+        chosen.critic,
+        chosen.evaluator,
+        chosen.features,
+        chosen.write,
+        shlex.join(["python", "-m", "benchmarks", "reproduce", *chosen.words]),
+    )
+    done = carry_out(options, scale)
+    print("done" if done else "not done yet: the same command goes on")
 
 
 @dataclass(frozen=True)
@@ -47,7 +102,6 @@ class StageOptions:
     critic: Path | None = None
     evaluators: Sequence[str] = ()
     features: Sequence[str] = ()
-    slice_megabytes: int = 15
     write: Path | None = None
     command: str = ""
 
@@ -141,23 +195,6 @@ class _Stages:
         target = options.write or options.out / "report.md"
         write_atomically(target, text.encode())
         self._bars.say(f"wrote {target}")
-        return True
-
-    def cut(self) -> bool:
-        size = self._options.slice_megabytes * MEGABYTE
-        for name in self._options.models:
-            folder = ModelPlaces(self._options.out, name).folder
-            if folder.is_dir():
-                count = cut(folder, self._options.out / "slices" / name.lower(), size)
-                self._bars.say(f"{name}: {count} slices")
-        return True
-
-    def join(self) -> bool:
-        for name in self._options.models:
-            slices = self._options.out / "slices" / name.lower()
-            if slices.is_dir():
-                count = join(slices, ModelPlaces(self._options.out, name).folder)
-                self._bars.say(f"{name}: {counted(count, 'file')}")
         return True
 
     def _left(self) -> float | None:

@@ -13,8 +13,7 @@ from benchmarks.builtin.passages import passages
 from benchmarks.protocol.setup import BUILTIN, Setup
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from training.data.corpus import Manifest
-from training.data.shards import Options, tokenise, unpack
+from training.data.shards import Options, tokenise
 from training.data.sources import documents, expand
 
 Say = Callable[[str], None]
@@ -38,7 +37,7 @@ def prepare(
     """Token shards to train on and a file of passages to be continued, none of them trained on."""
     data, held_out = texts.data, texts.held_out
     folder.mkdir(parents=True, exist_ok=True)
-    shards = _ready_shards(folder, data)
+    shards = _ready_shards(data)
     if shards is not None and held_out is None:
         raise ReviserError("token shards are trained on whole: name held-out texts beside them")
     passages_file = folder / "held-out.jsonl"
@@ -62,16 +61,10 @@ def _write_texts(path: Path, texts: Iterable[str]) -> None:
     write_atomically(path, "".join(lines).encode())
 
 
-def _ready_shards(folder: Path, data: Sequence[str]) -> Path | None:
-    """The folder of shards that `data` is, unpacked if it was packed for transport."""
-    if len(data) != 1 or not (Path(data[0]) / "manifest.json").is_file():
-        return None
-    source = Path(data[0])
-    if not Manifest.load(source).packed:
-        return source
-    if not (folder / "tokens" / "manifest.json").is_file():
-        unpack(source, folder / "tokens")
-    return folder / "tokens"
+def _ready_shards(data: Sequence[str]) -> Path | None:
+    """The folder of shards that `data` is."""
+    is_shards = len(data) == 1 and (Path(data[0]) / "manifest.json").is_file()
+    return Path(data[0]) if is_shards else None
 
 
 def _texts(sources: Sequence[str]) -> Iterator[str]:

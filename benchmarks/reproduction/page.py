@@ -34,10 +34,12 @@ def _about(scale: StagedScale) -> str:
     settings = scale.settings
     begin = "All start from the same pretrained weights." if scale.warm else "All start from random weights."
     return (
-        f"{settings.model}, {settings.rows} rows of {settings.row_length} ids a step, learning rate {settings.peak_rate:g} "
+        f"{settings.model}, {settings.rows} rows of {settings.row_length} ids a step, learning rate "
+        f"{settings.peak_rate:g} "
         f"to {settings.final_rate:g}, constant until the last {settings.cooldown:.0%} of a run. {begin} "
-        "Models see the same texts in as many steps of as many ids; AR, SEDD and MDLM see the same rows. Runs of smaller budgets "
-        "branch off the longest. *Reviser* learns by the paper's policy, *Reviser-ours* by the recipe of the embedded model."
+        "Models see the same texts in as many steps of as many ids; AR, SEDD and MDLM see the same rows. "
+        "Runs of smaller budgets branch off the longest. *Reviser* learns by the paper's policy, *Reviser-ours* by the recipe of the "
+        "embedded model."
     )
 
 
@@ -175,10 +177,12 @@ def trend(points: dict[int, float]) -> str:
         return f"{told}: in this range it does not come nearer to AR."
     crossing = math.exp(mean_x - mean_y / slope)
     return (
-        f"{told}. A straight line through these {len(points)} points (in logarithms) would meet AR at {crossing:.1e} ids; "
+        f"{told}. A straight line through these {len(points)} points (in logarithms) "
+        f"would meet AR at {crossing:.1e} ids; "
         "that is far outside of what was measured, and no prediction."
         if crossing > 10 * max(points)
-        else f"{told}. A straight line through these {len(points)} points (in logarithms) meets AR at {crossing:.1e} ids."
+        else f"{told}. A straight line through these {len(points)} points (in logarithms) "
+        f"meets AR at {crossing:.1e} ids."
     )
 
 

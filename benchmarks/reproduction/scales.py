@@ -89,10 +89,20 @@ _TINY_SETUP = Setup(
 
 SCALES: dict[str, StagedScale] = {
     # A minute or two on a processor: every stage works, and nothing is learned.
-    "bench-tiny": StagedScale(
+    "smoke": StagedScale(
         _TINY, (1280, 2560), _TINY_SETUP, evaluators=("AR",), judges=("likelihood:AR",), features=(), critic_prompts=3
     ),
-    # The paper's smaller trunk. About 754M ids are trained for each model: less than 25 minutes of one H200 each.
+    # The paper's smaller trunk at one budget: less than 5 minutes of one H200 for each model.
+    "lab": StagedScale(
+        _LAB,
+        (72 * MILLION,),
+        Setup(),
+        evaluators=("smollm2",),
+        judges=("likelihood:smollm2",),
+        features=("minilm",),
+        workers=8,
+    ),
+    # The same at three budgets. About 754M ids are trained for each model: less than 25 minutes of one H200 each.
     "bench": StagedScale(
         _LAB,
         (72 * MILLION, 200 * MILLION, 700 * MILLION),

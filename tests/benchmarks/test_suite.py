@@ -15,7 +15,7 @@ from benchmarks.protocol.records import Continuation, Judgement, Prompt, read_re
 from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder
 from benchmarks.protocol.setup import Setup
-from benchmarks.suite import Suite, SuitePlan, positions_over_time
+from benchmarks.suite import Suite, SuitePlan
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from tests.benchmarks import tiny_models
@@ -79,7 +79,7 @@ def test_everything_that_was_written_is_in_the_folder(done: tuple[Path, Any]) ->
         wanted = [(seed, prompt.id) for seed, part in prompts.items() for prompt in part]
         assert [(one.seed, one.prompt_id) for one in made] == wanted
         assert entry["texts"] == 10
-        assert sum(entry["lengths"].values()) == sum(entry["endings"].values()) == 10
+        assert sum(entry["endings"].values()) == 10
     real = results["contestants"][0]
     assert real["statistics"] is real["flops"] is real["viewer"] is None
 
@@ -93,9 +93,8 @@ def test_runs_of_a_reviser_are_kept_as_trajectories(done: tuple[Path, Any]) -> N
     followed = walks(runs)
     entry = results["contestants"][1]
     assert entry["statistics"]["trajectories"] == 10
-    assert sum(entry["distances"].values()) == sum(run.moves for run in followed) > 0
+    assert sum(run.moves for run in followed) > 0
     assert entry["flops"]["actions"] == sum(run.actions for run in followed) / 10
-    assert entry["positions"] == positions_over_time(followed)
     assert "openRememberedPlace" in (folder / entry["viewer"]).read_text("utf-8")
 
 

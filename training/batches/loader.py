@@ -25,7 +25,7 @@ from training.data.corpus import Corpus
 from training.data.randomness import key, shuffled
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
 from training.edits.mistakes.source import BlendedEdits, MadeUpMistakes
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 
@@ -86,9 +86,9 @@ def samples_of(
 class Loader:
     """An endless stream of batches of `batch` rows, to be entered at any batch.
 
-    Rows have `row_length` ids and hold several whole samples. Chapters are dealt out to `lanes`, as many as the `world` has processes
-    or a multiple, and `rank` takes its share of them: a batch of the whole world is then the same rows for any
-    number of processes that divides the lanes.
+    Rows have `row_length` ids and hold several whole samples. Chapters are dealt out to `lanes`, as many as the
+    `world` has processes or a multiple, and `rank` takes its share of them: a batch of the whole
+    world is then the same rows for any number of processes that divides the lanes.
     """
 
     def __init__(

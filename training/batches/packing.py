@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.data.randomness import compiled
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 
 NOWHERE = -1
 SLACK = 0.01

@@ -23,7 +23,7 @@ from reviser.decoding.rollout import seed as seeded_canvas
 from training.data.randomness import KeyedRandom
 from training.edits.edit_samples import AFTER, Revisions
 from training.edits.edits import revising_actions
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 from training.samples.mixture import Order
 
 KNOWN_KINDS = PAPER_KINDS | {"delete", "span_delete", "replace"}

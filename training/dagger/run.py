@@ -27,9 +27,10 @@ from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from training.dagger.oracle import Episodes
-from training.dagger.visits import EditsAndVisits, Visited, acting_copy, roll_out
+from training.dagger.visits import Visited, VisitedEdits, acting_copy, roll_out
 from training.data.corpus import Corpus
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
+from training.edits.mistakes.source import BlendedEdits
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.parallel import World, join_world
@@ -114,7 +115,7 @@ class Data:
     def source(self, visited: Sequence[Visited], share: float) -> MixedSamples:
         edits: EditSource = self.revisions
         if visited:
-            edits = EditsAndVisits(self.revisions, Visited.joined(visited), share)
+            edits = BlendedEdits(self.revisions, VisitedEdits(self.revisions, Visited.joined(visited)), share)
         return MixedSamples(self.texts, edits)
 
 
@@ -169,15 +170,16 @@ class Rounds:
         facts = {"step": step, "round": number + 1, "oracle_share": share, "rollout_seconds": round(seconds, 2)}
         self.reporter.write({**facts, **found})
         self.reporter.say(
-            f"round {number + 1}: {counted(int(found['visited_states']), 'state')} of {counted(plan.episodes, 'edit')} in "
-            f"{seconds:.1f} s; {found['visited_right']:.1%} of the actions were right"
+            f"round {number + 1}: {counted(int(found['visited_states']), 'state')} of "
+            f"{counted(plan.episodes, 'edit')} in {seconds:.1f} s; "
+            f"{found['visited_right']:.1%} of the actions were right"
         )
         self.reporter.mark()
 
     def _acted(
         self, revisions: Revisions, where: tuple[int, int, int, int], share: float, temperature: float, seed: int
     ) -> Episodes:
-        """Episodes that are over: the model as it is acts, its weights rounded where it is trained with rounded ones."""
+        """Episodes that are over: the model acts as it is, with rounded weights if it is trained with such."""
         plan, vocabulary = self.plan, self.parts.vocabulary
         episodes = Episodes(revisions, vocabulary, *where, oracle_share=share, max_actions=plan.max_actions)
         with self.trainer.rounded():

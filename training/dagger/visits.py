@@ -21,8 +21,8 @@ from reviser.model import Reviser
 from training.dagger.oracle import Episodes
 from training.data.randomness import key
 from training.edits.alignment import Tokens
-from training.edits.edit_samples import Revisions, in_passes, interleaved
-from training.samples.generator import Histories
+from training.edits.edit_samples import Revisions, in_passes
+from training.samples.histories import Histories
 
 _DRAWN, _VISITED = 7, 8
 
@@ -102,28 +102,18 @@ class Visited:
         return Histories(ids, counted, lengths, 0, labels)
 
 
-class EditsAndVisits:
-    """Samples of edits, a share of them episodes instead, evenly mixed; every episode comes once in each pass."""
+class VisitedEdits:
+    """Episodes as a source of samples; every one comes once in each pass."""
 
-    def __init__(self, revisions: Revisions, visited: Visited, share: float) -> None:
-        self.revisions = revisions
-        self.visited = visited
-        self.share = share
+    def __init__(self, revisions: Revisions, visited: Visited) -> None:
+        self.start_id = revisions.start_id
+        self._width = revisions.mixture.max_history
+        self._name = np.uint64(key(revisions.seed, _VISITED))
+        self._visited = visited
 
     def __len__(self) -> int:
-        return len(self.revisions)
-
-    @property
-    def start_id(self) -> int:
-        return self.revisions.start_id
+        return len(self._visited)
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
-        # Of the first i samples, floor(i * share) are episodes, so both kinds are taken in order.
-        before = np.floor(np.arange(start + first, start + last + 1) * self.share).astype(np.int64)
-        begun, ended = int(before[0]), int(before[-1])
-        plain = self.revisions.histories(epoch, start + first - begun, start + last - ended)
-        every = np.arange(len(self.visited))
-        chosen = in_passes(begun, ended, every, np.uint64(key(self.revisions.seed, _VISITED)))
-        width = self.revisions.mixture.max_history
-        visits = self.visited.histories(chosen, width, self.start_id)
-        return interleaved(plain, visits, np.diff(before) > 0)
+        chosen = in_passes(start + first, start + last, np.arange(len(self)), self._name)
+        return self._visited.histories(chosen, self._width, self.start_id)

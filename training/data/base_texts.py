@@ -30,7 +30,7 @@ from reviser.decoding.batch.scheduler import generate
 from training.data.randomness import KeyedRandom
 from training.data.shards import Options, tokenise
 
-_ASKED: dict[str, list[str]] = tomllib.loads(read_utf8(Path(__file__).with_suffix(".toml")))
+ASKED: dict[str, list[str]] = tomllib.loads(read_utf8(Path(__file__).with_suffix(".toml")))
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 _LONGEST = 256
 _SHORTEST = 200
@@ -39,7 +39,7 @@ _SHORTEST = 200
 def instructions(count: int, seed: int) -> list[str]:
     """So many instructions, drawn from all kinds and topics."""
     random = KeyedRandom(seed)
-    return [random.pick(_ASKED["kinds"]).format(topic=random.pick(_ASKED["topics"])) for _ in range(count)]
+    return [random.pick(ASKED["kinds"]).format(topic=random.pick(ASKED["topics"])) for _ in range(count)]
 
 
 def written(

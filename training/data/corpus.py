@@ -70,7 +70,6 @@ class Manifest:
 
     tokenizer: TokenizerEntry
     sources: tuple[SourceEntry, ...] = ()
-    packed: bool = False
 
     @property
     def documents(self) -> int:
@@ -92,7 +91,7 @@ class Manifest:
                 SourceEntry(**dict(row, shards=tuple(ShardEntry(**part) for part in row["shards"])))
                 for row in data["sources"]
             ]
-            return cls(TokenizerEntry(**tokenizer), tuple(sources), data["packed"])
+            return cls(TokenizerEntry(**tokenizer), tuple(sources))
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
             raise ReviserError(f"{path} is not a manifest of token shards") from None
 
@@ -167,8 +166,6 @@ class Corpus:
     @classmethod
     def open(cls, folder: Path) -> Corpus:
         manifest = Manifest.load(folder)
-        if manifest.packed:
-            raise ReviserError(f"{folder} is packed for transport; unpack it first")
         if not manifest.sources:
             raise ReviserError(f"{folder} holds no texts yet")
         names = [shard.name for source in manifest.sources for shard in source.shards]

@@ -10,22 +10,28 @@ them in later (see `training.samples.policies.elaborated`).
 
 from __future__ import annotations
 
+import json
+import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
-from training.data.base_reading import ROW, BaseReader
+from reviser.core.files import read_utf8, write_atomically
+from reviser.model import Reviser
 from training.data.boundaries import CLAUSE, CLAUSE_END, SENTENCE, WORD, Classes, strength
-from training.data.corpus import Corpus, Shard, Tokens, optional_path
+from training.data.corpus import Corpus, Manifest, Shard, ShardEntry, Tokens, optional_path
 from training.data.randomness import below, chance, compiled, folded, key
-from training.data.searching import Say, SearchKind, ShardFindings, read_by, search_shards
+from training.data.shards import describe_tokenizer, write_array
 
 # Of sentences, clauses, clauses with the mark before them, and words; in tokens.
 _SHORTEST = (4, 2, 2, 1)
@@ -36,7 +42,11 @@ _MOST_WORDS = 3
 _BEFORE, _AFTER = 64, 16
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
 
-KIND = SearchKind("optional_pieces.json", optional_path)
+FACTS = "optional_pieces.json"
+"""What was searched so far, in the folder of the shards. The same search goes on behind what is noted."""
+_ROW = 1024
+_CHUNK = 8192
+_SECONDS_BETWEEN_REPORTS = 10.0
 
 _strength = compiled(strength)
 
@@ -189,8 +199,12 @@ def candidates(shard: Shard, classes: Classes, search: PieceSearch, number: int 
 class Pricing:
     """A base model that says how much less likely a text becomes without a piece."""
 
-    def __init__(self, reader: BaseReader) -> None:
-        self._reader = reader
+    def __init__(self, base: Reviser, base_size: int, device: torch.device) -> None:
+        self._base = base.to(device).eval().requires_grad_(False)
+        self._kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+        head = base.embedding if base.head is None else base.head
+        self._table = head.weight[:base_size].to(self._kind)
+        self._device = device
 
     def __call__(
         self, tokens: Tokens, pieces: Pieces, rows: int, say: Callable[[int], None] = lambda done: None
@@ -210,17 +224,27 @@ class Pricing:
         self, tokens: Tokens, pieces: Pieces, first: int, without: bool, rows: int
     ) -> tuple[int, NDArray[np.float64]]:
         """The summed surprise, in nats, at what follows each of some candidates from `first` on, and where to go on."""
-        ids = np.zeros((rows, ROW), dtype=np.int64)
+        ids = np.zeros((rows, _ROW), dtype=np.int64)
         positions = np.zeros_like(ids)
         places, targets, owners = (np.empty(ids.size, dtype=np.int64) for _ in range(3))
         after, asked = _lay_out(tokens, pieces, first, without, ids, positions, places, targets, owners)
         # The last rows may have found no candidates.
-        used = 1 + int(places[asked - 1]) // ROW
-        states = self._reader.states(ids[:used], positions[:used])
-        surprise = self._reader.surprise(states, places[:asked], targets[:asked])
+        used = 1 + int(places[asked - 1]) // _ROW
+        half = torch.autocast(self._device.type, torch.bfloat16, self._kind == torch.bfloat16)
+        with torch.no_grad(), half:
+            states = self._base.hidden_packed(self._there(ids[:used]), self._there(positions[:used]))
+        states = states.flatten(0, 1).to(self._kind)
         summed = np.zeros(after - first)
-        np.add.at(summed, owners[:asked] - first, surprise)
+        for start in range(0, asked, _CHUNK):
+            chunk = slice(start, min(start + _CHUNK, asked))
+            with torch.no_grad():
+                scores = (states[self._there(places[chunk])] @ self._table.T).float()
+            wanted = scores.gather(1, self._there(targets[chunk])[:, None])[:, 0]
+            np.add.at(summed, owners[chunk] - first, (scores.logsumexp(dim=-1) - wanted).cpu().double().numpy())
         return after, summed
+
+    def _there(self, array: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
 
 
 def chosen_pieces(size: int, pieces: Pieces, prices: NDArray[np.float64], most: float) -> NDArray[np.uint8]:
@@ -246,20 +270,70 @@ class SearchOptions:
 
 
 def run(chosen: SearchOptions) -> None:
+    """Look through all shards of a folder that the same search has not been through yet."""
+    from reviser.checkpoints.importing import import_model
+
     search = PieceSearch(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
     corpus = Corpus.open(chosen.shards)
-    pricing = Pricing(BaseReader.of(read_by(chosen.base, corpus), corpus))
+    base = import_model(chosen.base)
+    if describe_tokenizer(base.tokenizer).sha256 != corpus.tokenizer.sha256:
+        raise ReviserError("the base has another tokenizer than the shards")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    pricing = Pricing(base.model, corpus.tokenizer.size, device)
+    facts = _facts(chosen.shards / FACTS, Path(chosen.base).name, search)
+    try:
+        for number, (entry, shard) in enumerate(zip(_entries(chosen.shards), corpus.shards, strict=True)):
+            _search_shard(chosen.shards, entry, shard, number, corpus.classes, pricing, search, facts)
+    except KeyboardInterrupt:
+        print("stopped: the same command goes on with the first unfinished shard", file=sys.stderr)
+        raise
 
-    def look(shard: Shard, number: int, say: Say) -> ShardFindings:
-        pieces = candidates(shard, corpus.classes, search, number)
-        prices = pricing(shard.tokens, pieces, search.rows, lambda done: say(done, len(pieces)))
-        lengths = chosen_pieces(len(shard.tokens), pieces, prices, search.most)
-        taken = int((lengths > 0).sum())
-        return ShardFindings(
-            lengths,
-            {"candidates": len(pieces), "optional": taken},
-            f"{counted(len(pieces), 'candidate')}, {counted(taken, 'optional piece')} in {counted(len(lengths), 'token')}",
-        )
 
-    name = Path(chosen.base).name
-    search_shards(KIND, chosen.shards, corpus, look, base=name, search=search)
+def _entries(folder: Path) -> list[ShardEntry]:
+    return [entry for source in Manifest.load(folder).sources for entry in source.shards]
+
+
+def _search_shard(
+    folder: Path,
+    entry: ShardEntry,
+    shard: Shard,
+    number: int,
+    classes: Classes,
+    pricing: Pricing,
+    search: PieceSearch,
+    facts: dict[str, Any],
+) -> None:
+    """Write the pieces of a shard beside its tokens, whole or not at all, and note that, unless it was noted before."""
+    path = optional_path(folder, entry.name)
+    known = {"shard": entry.name, "sha256": entry.sha256}
+    if path.exists() and any(known.items() <= one.items() for one in facts["shards"]):
+        print(f"{entry.name}: already there", flush=True)
+        return
+    began = told = time.monotonic()
+
+    def say(done: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _SECONDS_BETWEEN_REPORTS:
+            told = time.monotonic()
+            print(f"{entry.name}: {done:,} of {len(pieces):,} candidates …", file=sys.stderr, flush=True)
+
+    pieces = candidates(shard, classes, search, number)
+    lengths = chosen_pieces(len(shard.tokens), pieces, pricing(shard.tokens, pieces, search.rows, say), search.most)
+    taken = int((lengths > 0).sum())
+    write_array(path, lengths)
+    others = [one for one in facts["shards"] if one.get("shard") != entry.name]
+    facts["shards"] = [*others, {**known, "candidates": len(pieces), "optional": taken}]
+    write_atomically(folder / FACTS, (json.dumps(facts, indent=1) + "\n").encode())
+    found = f"{counted(len(pieces), 'candidate')}, {counted(taken, 'optional piece')}"
+    print(f"{entry.name}: {found} in {counted(len(lengths), 'token')}, {time.monotonic() - began:.0f} s", flush=True)
+
+
+def _facts(path: Path, base: str, search: PieceSearch) -> dict[str, Any]:
+    """Those of the last search in a folder if it was the same one, else none."""
+    fresh: dict[str, Any] = {"base": base, "search": asdict(search), "shards": []}
+    try:
+        known: dict[str, Any] = json.loads(read_utf8(path))
+        same = all(known[name] == fresh[name] for name in ("base", "search"))
+    except (OSError, ReviserError, TypeError, ValueError, KeyError):
+        return fresh
+    return known if same else fresh

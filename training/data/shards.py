@@ -13,7 +13,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import io
-import lzma
 import sys
 import textwrap
 import time
@@ -51,14 +50,10 @@ from training.data.parts import Part, join_parts
 from training.data.sources import HUB, documents, expand, source_digest
 
 SHARD_TOKENS = 2**26
-PART_TOKENS = 2**23
 # An edit is its neighbour on the left, the text before and after, and its neighbour on the right.
 PARTS = 4
 _CHUNK_CHARACTERS = 2**18
 _TEXT_OF_TOKENIZER = "The quick, brown fox:\n it's 7 o'clock… 漢字\t<|endoftext|>"
-
-# Tokens are 16-bit words; telling xz so makes the packed files smaller.
-_XZ = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 2, "lp": 1, "pb": 1}]
 
 Encoded = tuple[NDArray[np.int64], NDArray[np.uint32]]
 Say = Callable[[str], None]
@@ -128,8 +123,6 @@ def _manifest_for(out: Path, tokenizer: TokenizerEntry) -> Manifest:
     if not (out / "manifest.json").exists():
         return Manifest(tokenizer)
     manifest = Manifest.load(out)
-    if manifest.packed:
-        raise ReviserError(f"{out} is packed for transport; unpack it first")
     if manifest.tokenizer.sha256 != tokenizer.sha256:
         raise ReviserError(f"{out} holds tokens of another tokenizer, {manifest.tokenizer.name}")
     return manifest
@@ -142,9 +135,6 @@ def _find(manifest: Manifest, source: str, digest: str, options: Options) -> Sou
         if same and entry.options == options.of_source():
             return entry
     return None
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 # Encoding ----------------------------------------------------------------------------------------
@@ -311,73 +301,12 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
     write_atomically(path, buffer.getvalue())
 
 
-# Transport ---------------------------------------------------------------------------------------
-
-
-def pack(folder: Path, packed: Path, part_tokens: int = PART_TOKENS, workers: int = 1) -> None:
-    """Write the shards of `folder` as small xz files into `packed`."""
-    manifest = Manifest.load(folder)
-    packed.mkdir(parents=True, exist_ok=True)
-    jobs: list[tuple[Path, bytes]] = []
-    for shard in _shards(manifest):
-        tokens = np.load(tokens_path(folder, shard.name), mmap_mode="r")
-        for number, start in enumerate(range(0, len(tokens), part_tokens)):
-            part = tokens[start : start + part_tokens].tobytes()
-            jobs.append((packed / f"{shard.name}.tokens.{number:03d}.xz", part))
-        lengths = np.diff(np.load(offsets_path(folder, shard.name))).astype("<u4")
-        jobs.append((packed / f"{shard.name}.lengths.xz", lengths.tobytes()))
-    jobs.append((packed / "boundaries.xz", np.load(folder / "boundaries.npy").tobytes()))
-    if workers > 1:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            list(pool.map(_write_xz, *zip(*jobs, strict=True)))
-    else:
-        for path, data in jobs:
-            _write_xz(path, data)
-    replace(manifest, packed=True).save(packed)
-
-
-def _write_xz(path: Path, data: bytes) -> None:
-    write_atomically(path, lzma.compress(data, lzma.FORMAT_XZ, filters=_XZ))
-
-
-def unpack(packed: Path, folder: Path) -> Manifest:
-    """Turn what `pack` wrote into shards again, checked against their SHA-256."""
-    manifest = Manifest.load(packed)
-    if not manifest.packed:
-        raise ReviserError(f"{packed} is not packed")
-    folder.mkdir(parents=True, exist_ok=True)
-    for shard in _shards(manifest):
-        parts = sorted(packed.glob(f"{shard.name}.tokens.*.xz"))
-        data = b"".join(map(_read_xz, parts))
-        lengths = np.frombuffer(_read_xz(packed / f"{shard.name}.lengths.xz"), "<u4")
-        tokens = np.frombuffer(data, manifest.tokenizer.dtype)
-        if write_shard(folder, shard.name, tokens, lengths.astype(np.int64)) != shard:
-            raise ReviserError(f"shard {shard.name} in {packed} is damaged or incomplete")
-    classes = np.frombuffer(_read_xz(packed / "boundaries.xz"), np.uint8)
-    write_array(folder / "boundaries.npy", classes)
-    manifest = replace(manifest, packed=False)
-    manifest.save(folder)
-    return manifest
-
-
-def _shards(manifest: Manifest) -> Iterator[ShardEntry]:
-    for source in manifest.sources:
-        yield from source.shards
-
-
-def _read_xz(path: Path) -> bytes:
-    try:
-        return lzma.decompress(path.read_bytes())
-    except (OSError, lzma.LZMAError) as error:
-        raise ReviserError(f"{path} cannot be read: {error}") from None
-
-
 # Command -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokeniseOptions:
-    """What to turn into which shards, or to pack and unpack."""
+    """What to turn into which shards."""
 
     out: Annotated[Path, Argument("folder of the shards")]
     sources: Annotated[tuple[str, ...], Argument("files, folders, or hf:NAME@CONFIG#SPLIT", metavar="SOURCE")] = ()
@@ -388,9 +317,6 @@ class TokeniseOptions:
     limit: Annotated[int | None, Option("documents to take of each source")] = None
     workers: Annotated[int, Option("processes")] = 2
     shard_tokens: Annotated[int, Option("size of a shard")] = SHARD_TOKENS
-    pack: Annotated[Path | None, Option("write OUT there as xz files", metavar="FOLDER")] = None
-    unpack: Annotated[Path | None, Option("fill OUT from xz files", metavar="FOLDER")] = None
-    part_tokens: Annotated[int, Option("size of an xz file")] = PART_TOKENS
     part: Annotated[str | None, Option("tokenise one part alone, INDEX/COUNT, or rank: as the environment says")] = None
     join: Annotated[bool, Option("make one folder of the parts in OUT")] = False
 
@@ -406,24 +332,20 @@ def run(chosen: TokeniseOptions) -> None:
             raise ReviserError("--part needs sources to take a part of")
     if chosen.join:
         join_parts(chosen.out)
-    if chosen.unpack:
-        unpack(chosen.unpack, chosen.out)
     if chosen.sources:
         if not 0 <= chosen.wrapped <= 1 or (chosen.wrapped and chosen.edits):
             raise ReviserError("--wrapped is a share from 0 to 1, and not for edits")
         if not chosen.tokenizer:
             raise ReviserError("say which tokenizer: --tokenizer gpt2, or a path")
         tokenise(chosen.out, chosen.sources, chosen.tokenizer, chosen.reading(), _to_stderr)
-    if chosen.pack:
-        pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)
     manifest = Manifest.load(chosen.out)
     print(f"{chosen.out}: {counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}")
 
 
 def _of_part(chosen: TokeniseOptions, part: Part) -> TokeniseOptions:
     """The options of one part: whole files where there are enough for all parts, else some documents of each."""
-    if chosen.edits or chosen.join or chosen.pack or chosen.unpack:
-        raise ReviserError("--part is for texts alone, and not with --join, --pack or --unpack")
+    if chosen.edits or chosen.join:
+        raise ReviserError("--part is for texts alone, and not with --join")
     sources = tuple(expand(chosen.sources))
     out = chosen.out / part.folder
     if len(sources) >= part.count and not any(source.startswith(HUB) for source in sources):

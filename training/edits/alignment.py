@@ -246,9 +246,3 @@ def align(before: Sequence[int], after: Sequence[int], cursor: int, operators: E
     """`find_hunks` for any sequences of tokens."""
     old, new = (np.asarray(tokens, dtype=np.int32) for tokens in (before, after))
     return find_hunks(old, new, cursor, operators.spans, operators.replaces)
-
-
-def common_tokens(before: Sequence[int], after: Sequence[int]) -> int:
-    """The length of the longest common subsequence."""
-    old, new = (np.asarray(tokens, dtype=np.int32) for tokens in (before, after))
-    return int(_common(old, new, False)[-1])

@@ -4,8 +4,7 @@ A history starts as an infill's does: the text on the left, the text on the righ
 come the draft's marker and the draft, and what counts in the loss: the actions, and Stop. Some samples show the
 revised text as the draft, which is to be left alone. A share may be shown by overtyping
 (`reviser.proofreading.overtyping`): behind the draft and a marker comes the revised text, with a Delete for each
-token of the draft that it leaves out. `revision_sample` is the readable reference; `Revisions` makes the same, draw
-for draw, compiled.
+token of the draft that it leaves out.
 """
 
 from __future__ import annotations
@@ -17,27 +16,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.core.actions import Delete, SpanDelete, Stop
+from reviser.core.actions import Delete, SpanDelete
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import seed as seeded_canvas
 from training.data.corpus import Corpus
-from training.data.randomness import KeyedRandom, State, below, compiled, folded, key, share, shuffled
+from training.data.randomness import State, below, compiled, folded, key, share, shuffled
 from training.data.shards import PARTS
-from training.edits.alignment import (
-    LONGEST_POWER,
-    EditOperators,
-    Hunks,
-    Tokens,
-    align,
-    find_hunks,
-    powers,
-    replaces_first,
-)
-from training.edits.edits import operators_of, revising_actions
-from training.samples.generator import FAILED, Histories
+from training.edits.alignment import LONGEST_POWER, EditOperators, Hunks, Tokens, find_hunks, powers, replaces_first
+from training.edits.edits import operators_of
+from training.samples.generator import FAILED
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture, Order
-from training.samples.obfuscation import Sample
 from training.samples.samples import Samples
 
 FORWARD, BACKWARD, NEAREST, RANDOM = range(len(Order))
@@ -47,56 +36,6 @@ MARKS = 3
 LEFT, BEFORE, AFTER, RIGHT = range(PARTS)
 
 Parts = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
-
-
-# Reference ---------------------------------------------------------------------------------------
-
-
-def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mixture) -> Sample:
-    """The sample called `name` of an edit: its left neighbour, text before, text after, right neighbour."""
-    left, before, after, right = parts
-    random = KeyedRandom(name)
-    finished = random.share() < mixture.unchanged
-    order = _draw_order(mixture, random)
-    draft = after if finished else before
-    if mixture.overtype and random.share() < mixture.overtype:
-        return _overtyped_sample(vocabulary, (left, draft, after, right), mixture.max_history)
-    actions = revising_actions(vocabulary, draft, after, order=order, random=random)
-    if MARKS + len(draft) + len(actions) > mixture.max_history:
-        actions = revising_actions(vocabulary, draft, after)
-    room = mixture.max_history - MARKS - len(draft) - len(actions)
-    kept_left, kept_right = neighbours(len(left), len(right), room)
-    canvas, ids = seeded_canvas(vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft)
-    given = len(ids)
-    for action in [*actions, Stop()]:
-        ids.append(vocabulary.id(action, canvas.cursor))
-        canvas.apply(action)
-    return Sample(ids, [False] * given + [True] * (len(ids) - given))
-
-
-def _overtyped_sample(vocabulary: Vocabulary, parts: Parts, max_history: int) -> Sample:
-    left, draft, after, right = parts
-    operators = operators_of(vocabulary)
-    ids: list[int] = []
-    done = 0
-    for old_start, old_end, new_start, new_end in align(draft, after, len(draft), operators).tolist():
-        ids += after[done:new_start]
-        ids += [vocabulary.delete_id] * (old_end - old_start)
-        ids += after[new_start:new_end]
-        done = new_end
-    ids += after[done:]
-    kept_left, kept_right = neighbours(len(left), len(right), max_history - MARKS - 1 - len(draft) - len(ids))
-    _, given = seeded_canvas(vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft)
-    given.append(vocabulary.overtype_id)
-    ids.append(vocabulary.stop_id)
-    return Sample(given + ids, [False] * len(given) + [True] * len(ids))
-
-
-def _draw_order(mixture: Mixture, random: KeyedRandom) -> Order:
-    weights = running_weights(mixture)
-    drawn = random.share()
-    place = next((at for at, until in enumerate(weights.tolist()) if drawn < until), len(weights) - 1)
-    return Order(mixture.edit_orders[place][1])
 
 
 def running_weights(mixture: Mixture) -> NDArray[np.float64]:
@@ -112,8 +51,6 @@ def neighbours(left: int, right: int, room: int) -> tuple[int, int]:
         kept_right = min(right, max(room // 3 - LONGEST_POWER - 1, 0))
     return min(left, room - kept_right - powers(kept_right)), kept_right
 
-
-# Compiled ----------------------------------------------------------------------------------------
 
 _fitting = compiled(neighbours)
 

@@ -1,15 +1,12 @@
 """Real edits as trajectories: the actions that turn one text into another.
 
 git log -p -- '*.md' | python -m training edits - --out edits.jsonl
-python -m training edits edits.jsonl --tokenizer gpt2 --check
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,13 +14,11 @@ from typing import Annotated
 
 from reviser.cli.options import Argument, Option
 from reviser.core.actions import Action, Delete, Insert, Replace, SpanDelete
-from reviser.core.canvas import Canvas
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError, UnknownId
 from reviser.core.files import write_atomically
-from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.core.vocabulary import MOVES, Vocabulary
-from training.data.edit_files import Revision, read_edits
+from training.data.edit_files import read_edits
 from training.data.randomness import KeyedRandom
 from training.edits.alignment import EditOperators, Hunks, align, replaces_first
 from training.samples.mixture import Order
@@ -128,59 +123,7 @@ def _deleting(count: int, spans: bool) -> list[Action]:
     return made + [Delete()] * rest
 
 
-def fewest_actions(
-    vocabulary: Vocabulary, before: Sequence[int], after: Sequence[int], *, cursor: int | None = None
-) -> list[Action]:
-    """The shortest of the orders that need no random numbers; among equals, from left to right."""
-    orders = (Order.FORWARD, Order.BACKWARD, Order.NEAREST)
-    tries = (revising_actions(vocabulary, before, after, cursor=cursor, order=order) for order in orders)
-    return min(tries, key=len)
-
-
 # Command -----------------------------------------------------------------------------------------
-
-
-def replays(vocabulary: Vocabulary, before: list[int], after: list[int], actions: list[Action]) -> bool:
-    """Whether the actions turn `before` into `after` on a canvas."""
-    canvas = Canvas(vocabulary, before)
-    for action in actions:
-        canvas.apply(action)
-    return canvas.tokens == after
-
-
-def vocabularies(tokenizer: Tokenizer) -> dict[str, Vocabulary]:
-    """The vocabularies to revise with, from the smallest to the richest."""
-    kinds = ("insert", "move", "stop", "delete")
-    names = ((), ("span_delete",), ("replace",), ("span_delete", "replace"))
-    return {
-        " + ".join(("Delete", *(_TITLES[name] for name in extra))): Vocabulary(
-            tokenizer.size, tokenizer.markers, extra, frozenset({*kinds, *extra}), tokenizer.name
-        )
-        for extra in names
-    }
-
-
-_TITLES = {"span_delete": "SpanDelete", "replace": "Replace"}
-
-
-def _check(edits: Iterable[Revision], tokenizer: Tokenizer) -> str:
-    """Replay every edit with every vocabulary, the orders taking turns; says how many there were."""
-    began = time.perf_counter()
-    choices = vocabularies(tokenizer)
-    count = 0
-    made: Counter[str] = Counter()
-    for edit in edits:
-        before, after = (tokenizer.encode(text) for text in (edit.before, edit.after))
-        for turn, (title, vocabulary) in enumerate(choices.items()):
-            order = list(Order)[(count + turn) % len(Order)]
-            actions = revising_actions(vocabulary, before, after, order=order, random=KeyedRandom(count))
-            if not replays(vocabulary, before, after, actions):
-                raise ReviserError(f"edit {count} does not replay ({title}, {order}): {edit}")
-            made[title] += len(actions)
-        count += 1
-    rows = [f"{counted(count, 'edit')} replayed in {time.perf_counter() - began:.0f} s; actions an edit:"]
-    rows += [f"  {title:<40}{total / max(count, 1):8.2f}" for title, total in made.items()]
-    return "\n".join(rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,17 +133,12 @@ class ReadingOptions:
     source: Annotated[str, Argument("JSON lines or a unified diff; - reads standard input")]
     limit: Annotated[int | None, Option("edits to take")] = None
     out: Annotated[Path | None, Option("write the edits to this file, as JSON lines")] = None
-    check: Annotated[bool, Option("replay every edit")] = False
-    tokenizer: Annotated[str, Option("gpt2, or the path of a tokenizer.json")] = "gpt2"
 
 
 def run(chosen: ReadingOptions) -> None:
-    """Read edits, keep them if that is asked for, and say how many there are or how they replay."""
+    """Read edits, keep them if that is asked for, and say how many there are."""
     edits = list(islice(read_edits(chosen.source), chosen.limit))
     if chosen.out:
         rows = (json.dumps(asdict(edit), ensure_ascii=False) + "\n" for edit in edits)
         write_atomically(chosen.out, "".join(rows).encode())
-    if chosen.check:
-        print(_check(edits, load_tokenizer(chosen.tokenizer)))
-    else:
-        print(counted(len(edits), "edit"))
+    print(counted(len(edits), "edit"))

@@ -17,9 +17,8 @@ from training.batches.packing import SLACK, PackedRows, packed
 from training.data.randomness import key, shuffled
 from training.ppo.losses import VisitedStates
 from training.ppo.rollouts import Episode
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 
-_NOTHING = -1
 _ROWS = 3
 # No canvas is that long.
 _ROOM = 1 << 29
@@ -53,101 +52,74 @@ def minibatches(
     name: int,
 ) -> list[Minibatch]:
     """All episodes, dealt out at random; with `same_shape` every minibatch is filled up to `rows`."""
-    flat = _Flat.of(episodes, vocabulary, rules)
-    laid_out = _all_packed(flat.places, row_length)
+    states = _states(episodes, rules)
+    laid_out = _all_packed(_histories(episodes, vocabulary), row_length, vocabulary.start_id)
     count = math.ceil(len(laid_out) / rows)
     wide = rows if same_shape else math.ceil(len(laid_out) / count)
     stream = np.uint64(key(name, _ROWS))
     order = [shuffled(row, len(laid_out), stream) for row in range(len(laid_out))]
-    return [_minibatch(laid_out, order[at::count], wide, flat, device) for at in range(count)]
+    return [_minibatch(laid_out[order[at::count]], wide, states, vocabulary.start_id, device) for at in range(count)]
 
 
-@dataclass(frozen=True)
-class _Flat:
-    """Everything about the ids of all histories, one after the other; `places` says where each is.
-
-    `numbers` counts the policy's own actions and is -1 elsewhere. The others say what stood around
-    the cursor before the action.
-    """
-
-    ids: NDArray[np.int64]
-    numbers: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    room: NDArray[np.int64]
-    padding: int
-    places: Histories
-
-    @classmethod
-    def of(cls, episodes: Sequence[Episode], vocabulary: Vocabulary, rules: Rules) -> _Flat:
-        step, growth = rules.step.cpu().numpy(), rules.growth.cpu().numpy()
-        lengths = np.array([1 + len(e.prompt) + len(e.ids) for e in episodes], dtype=np.int32)
-        total = int(lengths.sum())
-        ids, left, length = (np.zeros(total, dtype=np.int64) for _ in range(3))
-        acted = np.zeros(total, dtype=bool)
-        start = 0
-        for episode in episodes:
-            first = start + 1 + len(episode.prompt)
-            end = first + len(episode.ids)
-            actions = np.array(episode.ids, dtype=np.int64)
-            ids[start] = vocabulary.start_id
-            ids[start + 1 : first] = episode.prompt
-            ids[first:end] = actions
-            # What an action does shows in the state before the next one.
-            left[first + 1 : end] = np.cumsum(step[actions])[:-1]
-            length[first + 1 : end] = np.cumsum(growth[actions])[:-1]
-            acted[first + episode.played : end] = True
-            start = end
-        numbers = np.where(acted, np.cumsum(acted) - 1, _NOTHING)
-        places = _histories_of_places(lengths, acted)
-        room = _ROOM - length
-        return cls(ids, numbers, left, length - left, room, vocabulary.start_id, places)
+def _histories(episodes: Sequence[Episode], vocabulary: Vocabulary) -> Histories:
+    """A history for each episode. The policy's own actions count, and have their numbers for targets."""
+    rows = [[vocabulary.start_id, *e.prompt, *e.ids] for e in episodes]
+    lengths = np.array([len(row) for row in rows], dtype=np.int32)
+    ids = np.full((len(rows), int(lengths.max())), vocabulary.start_id, dtype=np.int32)
+    counted = np.zeros(ids.shape, dtype=bool)
+    numbers = np.zeros_like(ids)
+    first = 0
+    for at, (row, episode) in enumerate(zip(rows, episodes, strict=True)):
+        ids[at, : len(row)] = row
+        acted = slice(len(row) - len(episode.taken), len(row))
+        counted[at, acted] = True
+        numbers[at, acted] = np.arange(first, first + len(episode.taken))
+        first += len(episode.taken)
+    return Histories(ids, counted, lengths, 0, numbers)
 
 
-def _histories_of_places(lengths: NDArray[np.int32], acted: NDArray[np.bool_]) -> Histories:
-    """Histories whose ids are flat places: laid out in rows, they say what belongs where."""
-    width = int(lengths.max())
-    starts = np.cumsum(lengths) - lengths
-    columns = np.arange(width)
-    inside = columns < lengths[:, None]
-    places = np.where(inside, starts[:, None] + columns, 0)
-    return Histories(places.astype(np.int32), inside & acted[places], lengths, 0)
+def _states(episodes: Sequence[Episode], rules: Rules) -> NDArray[np.int64]:
+    """Of each of the policy's actions: its id, and what stood on the left and the right of the cursor before it, and
+    how much room there was."""
+    step, growth = rules.step.cpu().numpy(), rules.growth.cpu().numpy()
+    found = []
+    for episode in episodes:
+        actions = np.array(episode.ids, dtype=np.int64)
+        # What an action does shows in the state before the next one.
+        left, length = (np.concatenate([[0], np.cumsum(change[actions])[:-1]]) for change in (step, growth))
+        every = np.stack([actions, left, length - left, _ROOM - length])
+        found.append(every[:, episode.played :])
+    return np.concatenate(found, axis=1)
 
 
-def _all_packed(histories: Histories, row_length: int) -> PackedRows:
+def _all_packed(histories: Histories, row_length: int, padding: int) -> PackedRows:
     """Rows that hold every history: a few more are tried until all have found a place."""
-    rows = math.ceil(int(histories.lengths.sum()) / row_length / (1 - SLACK))
     wanted = int(histories.lengths.sum())
+    rows = math.ceil(wanted / row_length / (1 - SLACK))
     while True:
-        made = packed(histories, rows, row_length, _NOTHING)
+        made = packed(histories, rows, row_length, padding)
         if made.ids.size - made.padding == wanted:
             return made
         rows += max(1, rows // 50)
 
 
-def _minibatch(laid_out: PackedRows, chosen: Sequence[int], rows: int, flat: _Flat, device: torch.device) -> Minibatch:
-    length = laid_out.ids.shape[1]
-    part = PackedRows.empty(rows, length, _NOTHING)
-    for name in ("ids", "mask", "samples", "positions"):
-        getattr(part, name)[: len(chosen)] = getattr(laid_out, name)[chosen]
+def _minibatch(
+    chosen: PackedRows, rows: int, states: NDArray[np.int64], padding: int, device: torch.device
+) -> Minibatch:
+    length = chosen.ids.shape[1]
+    part = PackedRows.joined([chosen, PackedRows.empty(rows - len(chosen), length, padding)])
     row, column = np.nonzero(part.mask)
-    here = part.ids[row, column]
-    ids = np.where(part.ids >= 0, flat.ids[part.ids], flat.padding)
+    numbers = part.wanted[row, column].astype(np.int64)
 
     def on_device(values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
     return Minibatch(
-        ids=on_device(ids),
+        ids=on_device(part.ids.astype(np.int64)),
         samples=on_device(part.samples),
         positions=on_device(part.positions.astype(np.int64)),
         # The state of an action is where the id before it was read.
         places=on_device(row * length + column - 1),
-        numbers=flat.numbers[here],
-        visited=VisitedStates(
-            on_device(flat.ids[here]),
-            on_device(flat.left[here]),
-            on_device(flat.right[here]),
-            on_device(flat.room[here]),
-        ),
+        numbers=numbers,
+        visited=VisitedStates(*(on_device(values) for values in states[:, numbers])),
     )

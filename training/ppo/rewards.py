@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from statistics import fmean, median
 from typing import Protocol
@@ -75,9 +76,6 @@ class Reward:
     weight: float
     score: Score
 
-    def __call__(self, groups: Sequence[Group]) -> Scores:
-        return self.score(groups)
-
 
 def parse_rewards(specs: Sequence[str], judges: Judges, prompts: Sequence[RealPrompt] = ()) -> list[Reward]:
     """The rewards that the command line names; `prompts` show what real text costs."""
@@ -126,18 +124,10 @@ def _evaluator(argument: str, judges: Judges) -> str:
     return name
 
 
-def _likelihood(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
+def _likelihood(argument: str, judges: Judges, prompts: Sequence[RealPrompt], of: str = "tokens") -> Score:
     evaluator = _evaluator(argument, judges)
     return lambda groups: [
-        [-min(cost.nats / cost.tokens, _WORST) if cost.tokens else -_WORST for cost in row]
-        for row in _costs(judges, evaluator, groups)
-    ]
-
-
-def _likelihood_of_bytes(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
-    evaluator = _evaluator(argument, judges)
-    return lambda groups: [
-        [-min(cost.nats / cost.size, _WORST) if cost.tokens else -_WORST for cost in row]
+        [-min(cost.nats / getattr(cost, of), _WORST) if cost.tokens else -_WORST for cost in row]
         for row in _costs(judges, evaluator, groups)
     ]
 
@@ -185,30 +175,30 @@ def _arena(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Scor
     return score
 
 
-def _length(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
+def _length(argument: str, *_: object) -> Score:
     """Minus the distance from the wanted length, in lengths; without one, minus hundreds of tokens."""
     wanted = float(argument) if argument else 0.0
     return _each(lambda episode: -abs(len(episode.tokens) - wanted) / (wanted or 100.0))
 
 
-def _compute(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
+def _compute(*_: object) -> Score:
     """Minus the share of the actions that left no token: 1 - 1 / (actions per token)."""
     return _each(lambda episode: min(0.0, len(episode.tokens) / len(episode.ids) - 1))
 
 
-def _repetition(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
+def _repetition(argument: str, *_: object) -> Score:
     n = int(argument) if argument else 4
     return _each(lambda episode: -repeated(episode.tokens, n))
 
 
-def _stop(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
+def _stop(*_: object) -> Score:
     """Minus 1 for an episode that ran into its limit."""
     return _each(lambda episode: float(episode.ending == "stop") - 1)
 
 
 _MAKERS: dict[str, Callable[[str, Judges, Sequence[RealPrompt]], Score]] = {
     "likelihood": _likelihood,
-    "likelihood-bytes": _likelihood_of_bytes,
+    "likelihood-bytes": partial(_likelihood, of="size"),
     "perplexity": _perplexity,
     "arena": _arena,
     "length": _length,
@@ -231,7 +221,7 @@ def reward(rewards: Sequence[Reward], groups: Sequence[Group]) -> Rewarded:
     totals = [[0.0] * len(group) for group in groups]
     means = {}
     for term in rewards:
-        scores = term(groups)
+        scores = term.score(groups)
         means[term.name] = fmean(value for row in scores for value in row)
         for total, row in zip(totals, scores, strict=True):
             for place, value in enumerate(row):

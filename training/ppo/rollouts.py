@@ -25,7 +25,8 @@ from training.data.boundaries import Classes
 from training.data.corpus import Corpus
 from training.data.randomness import key, shuffled
 from training.ppo.settings import PpoSettings
-from training.samples.generator import Generator, Texts
+from training.samples.generator import Generator
+from training.samples.histories import Texts
 from training.samples.obfuscation import LOCAL, PAPER, PLAIN, STRUCTURED
 from training.samples.obfuscation import Task as Writing
 

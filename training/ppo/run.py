@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
+from safetensors.torch import load_file, save_file
 
-from reviser.checkpoints.home import Checkpoint, load
+from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.home import Checkpoint, load, save
 from reviser.checkpoints.library import find_model
 from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.errors import ReviserError
-from reviser.core.tokenizer import Tokenizer
+from reviser.core.files import read_utf8, write_atomically
 from training.data.corpus import Corpus
 from training.data.shards import describe_tokenizer
-from training.ppo.rewards import Judges, parse_rewards, reward
+from training.ppo.rewards import parse_rewards, reward
 from training.ppo.rollouts import DocumentPrompts, PrefixOracle
-from training.ppo.saving import TuningFacts, read_facts, resume, save_facts, save_result, save_run
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
 from training.trainer.metrics import MetricsLog, PlainView, make_view
-from training.trainer.saving import check_out
+from training.trainer.saving import LATEST, check_out
 from training.trainer.trainer import interruptible
+
+Facts = dict[str, Any]
+"""What a run is, for its folder and for the model's own record."""
 
 # Iterations whose prompts show what real text costs.
 _REAL_ITERATIONS = 2
 _SHOWN = (
-    "step",
-    "reward",
-    "kl",
-    "entropy",
-    "clip_fraction",
-    "explained_variance",
-    "tokens",
-    "stopped",
-    "moves",
-    "repeated_4",
+    *("step", "reward", "kl", "entropy", "clip_fraction", "explained_variance"),
+    *("tokens", "stopped", "moves", "repeated_4"),
 )
 
 
@@ -74,21 +71,29 @@ def tune(options: TuningOptions) -> None:
     source = DocumentPrompts(corpus, settings)
     oracle = PrefixOracle(parts.vocabulary, corpus.classes, settings)
     known = [prompt for number in range(_REAL_ITERATIONS) for prompt in source.prompts(number)]
-    rewards = parse_rewards(options.reward, judges_for(parts.tokenizer, device), known)
-    facts = facts_of(options)
+    # Judges are heavy, and only a run asks them.
+    from training.ppo.judges import LoadedJudges
+
+    rewards = parse_rewards(options.reward, LoadedJudges(parts.tokenizer, device), known)
+    facts: Facts = {
+        "settings": settings.to_dict(),
+        "rewards": list(options.reward),
+        "init": str(options.model),
+        "data": str(options.data),
+        "command": " ".join(["python -m training ppo", *options.words]),
+    }
     tuner = Tuner(settings, parts, source, oracle, partial(reward, rewards), device)
     if options.resume:
-        check_same(read_facts(out), facts)
-        resume(out, tuner)
+        _resume(out, tuner, facts)
     out.mkdir(parents=True, exist_ok=True)
-    save_facts(out, facts)
+    write_atomically(out / _SETTINGS, (json.dumps(facts, indent=2) + "\n").encode())
     log = MetricsLog(out / "metrics.jsonl", tuner.progress.iteration)
     try:
         with make_view() as view, interruptible() as asked:
             finished = _loop(tuner, parts, facts, out, log, view, asked)
-            save_run(out, tuner, parts, facts)
+            _save_run(out, tuner, parts, facts)
             if finished:
-                view.say(f"wrote {save_result(out, tuner, parts, facts)}")
+                view.say(f"wrote {_save_model(out / 'model', tuner, parts, facts, replace=True)}")
             else:
                 view.say(f"stopped at iteration {tuner.progress.iteration}; go on with --resume")
     finally:
@@ -96,7 +101,7 @@ def tune(options: TuningOptions) -> None:
 
 
 def _loop(
-    tuner: Tuner, parts: Checkpoint, facts: TuningFacts, out: Path, log: MetricsLog, view: PlainView, asked: list[bool]
+    tuner: Tuner, parts: Checkpoint, facts: Facts, out: Path, log: MetricsLog, view: PlainView, asked: list[bool]
 ) -> bool:
     """Tune until the run is over (True) or was asked to stop (False)."""
     while tuner.done < 1:
@@ -107,17 +112,10 @@ def _loop(
         view.show({name: value for name, value in entry.items() if name in _SHOWN}, min(tuner.done, 1.0))
         if tuner.progress.iteration % tuner.settings.checkpoint_every == 0 and tuner.done < 1:
             started = time.perf_counter()
-            save_run(out, tuner, parts, facts)
+            _save_run(out, tuner, parts, facts)
             # Large models take a while, which is part of the minutes that a run may last.
             tuner.progress.seconds += time.perf_counter() - started
     return True
-
-
-def judges_for(tokenizer: Tokenizer, device: torch.device) -> Judges:
-    """The judges of the benchmarks."""
-    from training.ppo.judges import LoadedJudges
-
-    return LoadedJudges(tokenizer, device)
 
 
 def check_fit(corpus: Corpus, parts: Checkpoint) -> None:
@@ -126,25 +124,40 @@ def check_fit(corpus: Corpus, parts: Checkpoint) -> None:
         raise ReviserError("the texts were made with another tokenizer than the model's")
 
 
-def facts_of(options: TuningOptions) -> TuningFacts:
-    """What a run is, for its folder and for the model's own record."""
-    return {
-        "settings": options.settings.to_dict(),
-        "rewards": list(options.reward),
-        "init": str(options.model),
-        "data": str(options.data),
-        "command": " ".join(["python -m training ppo", *options.words]),
-    }
+# Checkpoints ---------------------------------------------------------------------------------------
+
+_STATE, _VALUE, _SETTINGS = "training.pt", "value.safetensors", "settings.json"
 
 
-def check_same(before: TuningFacts, now: TuningFacts) -> None:
-    """Refuse to go on with another model or other rewards: what was learned would not fit."""
-    for what, one, other in (
-        ("model", before.get("init"), now["init"]),
-        ("reward", before.get("rewards"), now["rewards"]),
-    ):
-        if one != other:
-            raise ReviserError(f"the run in this folder has another {what}: {one}")
+def _save_run(out: Path, tuner: Tuner, parts: Checkpoint, facts: Facts) -> None:
+    """Replace the run's latest checkpoint, whole or not at all: the model, and beside it what resuming needs."""
+    with made_whole(out / LATEST, replace=True) as folder:
+        _save_model(folder / "model", tuner, parts, facts)
+        save_file(tuner.value.state_dict(), folder / _VALUE)
+        torch.save(tuner.state(), folder / _STATE)
+
+
+def _save_model(folder: Path, tuner: Tuner, parts: Checkpoint, facts: Facts, *, replace: bool = False) -> Path:
+    tokenizer = "gpt2" if parts.tokenizer_json is None else parts.tokenizer_json
+    save(folder, tuner.model, parts.vocabulary, tokenizer, metadata=dict(facts), replace=replace)
+    return folder
+
+
+def _resume(out: Path, tuner: Tuner, facts: Facts) -> None:
+    """Put a tuner where the run's latest checkpoint left off; its reference stays the first model.
+
+    A run with another model or other rewards does not go on: what was learned would not fit.
+    """
+    folder = out / LATEST
+    if not folder.is_dir():
+        raise ReviserError(f"{out} has no checkpoint to resume from")
+    before: Facts = json.loads(read_utf8(out / _SETTINGS))
+    for what, name in (("model", "init"), ("reward", "rewards")):
+        if before.get(name) != facts[name]:
+            raise ReviserError(f"the run in this folder has another {what}: {before.get(name)}")
+    tuner.model.load_state_dict(load(folder / "model").model.state_dict())
+    tuner.value.load_state_dict(load_file(folder / _VALUE))
+    tuner.restore(torch.load(folder / _STATE, map_location="cpu", weights_only=True))
 
 
 def run(options: TuningOptions) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS
 
@@ -13,15 +14,8 @@ Writing = Literal["plain", "paper", "structured", "local"]
 Precision = Literal["bf16", "fp32"]
 _CHOICES: dict[str, tuple[str, ...]] = {"oracle": get_args(Writing), "precision": get_args(Precision)}
 _COUNTS = (
-    "prompts",
-    "candidates",
-    "prompt_tokens",
-    "text_tokens",
-    "max_actions",
-    "epochs",
-    "minibatch_rows",
-    "generation_rows",
-    "checkpoint_every",
+    *("prompts", "candidates", "prompt_tokens", "text_tokens", "max_actions"),
+    *("epochs", "minibatch_rows", "generation_rows", "checkpoint_every"),
 )
 
 
@@ -29,68 +23,44 @@ _COUNTS = (
 class PpoSettings:
     """One run. An iteration lets the policy write `candidates` times after each of `prompts` prompts,
     rewards what it wrote, and learns from it for `epochs` passes. The run ends after `iterations`, or,
-    with `minutes`, when that time is over; rates and the oracle's share follow whichever it is.
+    with `minutes`, when that time is over; rates and the oracle's share follow whichever it is. The policy is the
+    masked distribution at its temperature, whole: nothing is cut off by top-k.
     """
 
     iterations: int | None = None
     minutes: float | None = None
-    prompts: int = 64
-    candidates: int = 8
-    prompt_tokens: int = 35
-    """Tokens at the beginning of a document that are given."""
-
-    text_tokens: int = 145
-    """Tokens that follow them, at the most: what oracle prefixes and `perplexity:…:real` know of the text."""
-
-    max_actions: int = 192
-    temperature: float = 0.9
-    """The policy is the masked distribution at this temperature, whole: nothing is cut off by top-k."""
-
-    epochs: int = 2
-    row_length: int = 1024
-    minibatch_rows: int = 32
-    peak_rate: float = 1e-5
-    final_rate: float = 1e-6
-    warmup_steps: int = 10
-    value_rate: float = 1e-3
-    """The learning rate of the value head, which shares no weights with the model."""
-
-    clip_ratio: float = 0.2
-    gamma: float = 1.0
-    gae_lambda: float = 0.99
-    entropy_weight: float = 0.001
-    kl_weight: float = 0.05
-    kl_target: float | None = None
-    """Nats per action from the reference that `kl_weight` is adapted to; without it the weight stays."""
-
-    type_weight: float = 0.1
-    types: str = ""
-    """Shares of action types to stay near, `insert=0.9,move=0.1`; by default the reference's."""
-
-    stop_kl: float = 0.02
-    """Nats per action from the policy that acted; an iteration that has gone further learns no more."""
-
-    clip: float = 1.0
-    oracle_share: float = 0.25
-    """Share of a restoration of the real text that is played before the policy acts, at first."""
-
-    oracle_until: float = 0.5
-    """Share of the run after which nothing is played before it any more."""
-
-    oracle: Writing = "structured"
-    generation_rows: int = 512
-    precision: Precision = "bf16"
-    """On a GPU; processors compute in single precision."""
-
-    compile: bool = True
-    """On a GPU."""
-
-    round_bits: int | None = None
-    """The policy's weights are rounded to so many bits (4 or 8), as a quantised file has them; updates change
-    the exact ones behind them."""
-
-    seed: int = 0
-    checkpoint_every: int = 20
+    prompts: Annotated[int, Option("prompts of an iteration")] = 64
+    candidates: Annotated[int, Option("candidates of each prompt")] = 8
+    prompt_tokens: Annotated[int, Option("tokens at the beginning of a document that are given")] = 35
+    text_tokens: Annotated[int, Option("tokens after them, of which oracle and real perplexities know")] = 145
+    max_actions: Annotated[int, Option("actions after which an episode ends")] = 192
+    temperature: Annotated[float, Option("of the policy")] = 0.9
+    epochs: Annotated[int, Option("passes over the episodes of an iteration")] = 2
+    row_length: Annotated[int, Option("ids in a row")] = 1024
+    minibatch_rows: Annotated[int, Option("rows in a minibatch")] = 32
+    peak_rate: Annotated[float, Option("learning rate after the warmup")] = 1e-5
+    final_rate: Annotated[float, Option("learning rate at the end")] = 1e-6
+    warmup_steps: Annotated[int, Option("updates in which the rate rises")] = 10
+    value_rate: Annotated[float, Option("learning rate of the value head")] = 1e-3
+    clip_ratio: Annotated[float, Option("how far a ratio may leave 1 before it counts no more")] = 0.2
+    gamma: Annotated[float, Option("of the advantages")] = 1.0
+    gae_lambda: Annotated[float, Option("of the advantages")] = 0.99
+    entropy_weight: Annotated[float, Option("weight of the policy's entropy")] = 0.001
+    kl_weight: Annotated[float, Option("weight of the KL from the reference")] = 0.05
+    kl_target: Annotated[float | None, Option("nats per action that this weight is adapted to")] = None
+    type_weight: Annotated[float, Option("weight of how far the shares of action types are from those wanted")] = 0.1
+    types: Annotated[str, Option("shares of action types, insert=0.9,move=0.1; by default the reference's")] = ""
+    stop_kl: Annotated[float, Option("nats per action from the policy that acted, which end an iteration")] = 0.02
+    clip: Annotated[float, Option("largest norm of a gradient")] = 1.0
+    oracle_share: Annotated[float, Option("share of a restoration that is played before the policy, at first")] = 0.25
+    oracle_until: Annotated[float, Option("share of the run after which nothing is played any more")] = 0.5
+    oracle: Annotated[Writing, Option("how it is played: plain, paper, structured or local")] = "structured"
+    generation_rows: Annotated[int, Option("episodes at a time")] = 512
+    precision: Annotated[Precision, Option("bf16 or fp32, on a GPU; processors compute in single precision")] = "bf16"
+    compile: Annotated[bool, Option("do not compile the model")] = True
+    round_bits: Annotated[int | None, Option("act and learn with weights rounded to 4 or 8 bits")] = None
+    seed: Annotated[int, Option("of prompts and choices")] = 0
+    checkpoint_every: Annotated[int, Option("iterations between checkpoints")] = 20
 
     def __post_init__(self) -> None:
         if (self.iterations is None) == (self.minutes is None):

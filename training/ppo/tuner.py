@@ -6,9 +6,9 @@ import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -51,51 +51,8 @@ class TunerProgress:
     kl_weight: float = 0.0
 
 
-class Learned(TypedDict):
-    """What the updates of an iteration did: means over its minibatches, and how far the policy moved."""
-
-    loss: float
-    value_loss: float
-    gradient: float
-    policy_loss: float
-    type_loss: float
-    clip_fraction: float
-    update_kl: float
-    updates: int
-    first_ratio: float
-    rate: float
-
-
-class TextFigures(TypedDict):
-    """How long, how ended and how varied the texts of an iteration are.
-
-    Beside these, `p_KIND` is how often each kind of action is chosen.
-    """
-
-    tokens: float
-    actions: float
-    stopped: float
-    moves: float
-    repeated_4: float
-    distinct_2: float
-
-
-class Iteration(Learned, TextFigures):
-    """The figures of one iteration, as the metrics file keeps them."""
-
-    step: int
-    seconds: float
-    reward: float
-    reward_spread: float
-    rewards: dict[str, float]
-    kl: float
-    kl_weight: float
-    entropy: float
-    explained_variance: float
-    oracle_share: float
-    acting_s: float
-    judging_s: float
-    learning_s: float
+Entry = dict[str, Any]
+"""The figures of one iteration, as the metrics file keeps them."""
 
 
 class TunerState(TypedDict):
@@ -115,23 +72,6 @@ class _Before:
     kl: float
     types: Tensor
     reference_states: list[Tensor]
-
-
-@dataclass
-class _Figures:
-    """Sums over the minibatches of an iteration."""
-
-    count: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-
-    def add(self, **values: float | Tensor) -> None:
-        self.count += 1
-        for name, value in values.items():
-            number = value.item() if isinstance(value, Tensor) else value
-            self.sums[name] = self.sums.get(name, 0.0) + number
-
-    def means(self) -> dict[str, float]:
-        return {name: value / self.count for name, value in self.sums.items()}
 
 
 class Tuner:
@@ -219,7 +159,7 @@ class Tuner:
         """The policy's weights as it acts with them, where they are not the exact ones."""
         return nullcontext() if self._rounding is None else self._rounding.applied()
 
-    def iterate(self) -> Iteration:
+    def iterate(self) -> Entry:
         """One iteration: act, reward, learn. Returns its figures."""
         started = time.perf_counter()
         settings, number = self.settings, self.progress.iteration
@@ -334,14 +274,13 @@ class Tuner:
         with torch.no_grad():
             return looked.detached(), self.value(states), seen
 
-    def _learn(self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats) -> Learned:
-        """Several epochs of updates, fewer if the policy has moved far enough."""
+    def _learn(self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats) -> Entry:
+        """Several epochs of updates, fewer if the policy has moved far enough; what they did on average."""
         settings = self.settings
         chosen = torch.from_numpy(gains).to(self.device)
         targets = torch.from_numpy(returns).to(self.device)
-        figures = _Figures()
-        first_ratio = 1.0
-        moved = 0.0
+        made: list[dict[str, float]] = []
+        told = {"update_kl": 0.0, "first_ratio": 1.0}
         for epoch in range(settings.epochs):
             for at in _order(len(batches), key(settings.seed, self.progress.iteration, epoch)):
                 batch = batches[at]
@@ -351,19 +290,23 @@ class Tuner:
                     looked = self._scores(states, before.reference_states[at], batch)
                     acted = before.acted[numbers]
                     with torch.no_grad():
-                        moved = float(k3(looked.log_probabilities, acted).mean())
-                        if not figures.count:
+                        told["update_kl"] = float(k3(looked.log_probabilities, acted).mean())
+                        if not made:
                             ratio = (looked.log_probabilities - acted).exp()
-                            first_ratio = float(ratio[(ratio - 1).abs().argmax()])
-                    if moved > _BEYOND * settings.stop_kl:
-                        return self._summed_up(figures, moved, first_ratio)
+                            told["first_ratio"] = float(ratio[(ratio - 1).abs().argmax()])
+                    if told["update_kl"] > _BEYOND * settings.stop_kl:
+                        return self._summed_up(made, told)
                     loss, parts = self._loss(looked, acted, chosen[numbers])
                     value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
                     # The two have no weight in common, so their sum gives each its own gradient.
                     torch.autograd.backward(loss + value)
-                gradient = self._update()
-                figures.add(loss=loss, value_loss=value, gradient=gradient, **parts)
-        return self._summed_up(figures, moved, first_ratio)
+                parts |= {"loss": loss, "value_loss": value, "gradient": self._update()}
+                made.append({name: float(part) for name, part in parts.items()})
+        return self._summed_up(made, told)
+
+    def _summed_up(self, made: Sequence[Mapping[str, float]], told: Mapping[str, float]) -> Entry:
+        means = {name: fmean(each[name] for each in made) for name in made[0]} if made else {}
+        return {**means, **told, "updates": len(made), "rate": self.optimizer.param_groups[0]["lr"]}
 
     def _loss(self, looked: PolicyScores, acted: Tensor, gains: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of the policy on a minibatch, and the parts of it that are worth knowing."""
@@ -379,16 +322,6 @@ class Tuner:
         )
         parts = {"policy_loss": policy.mean(), "type_loss": typed, "clip_fraction": clipped.float().mean()}
         return loss, parts
-
-    def _summed_up(self, figures: _Figures, moved: float, first_ratio: float) -> Learned:
-        told: dict[str, float] = {
-            **figures.means(),
-            "update_kl": moved,
-            "updates": figures.count,
-            "first_ratio": first_ratio,
-            "rate": self.optimizer.param_groups[0]["lr"],
-        }
-        return cast(Learned, told)
 
     def _update(self) -> Tensor:
         settings = self.settings
@@ -412,23 +345,21 @@ class Tuner:
             weight /= _ADAPTED
         self.progress.kl_weight = min(max(weight, _KL_WEIGHTS[0]), _KL_WEIGHTS[1])
 
-    def _described(self, episodes: Sequence[Episode], types: Tensor) -> TextFigures:
-        """How long, how ended and how varied the texts are, and how often each type of action is chosen."""
+    def _described(self, episodes: Sequence[Episode], types: Tensor) -> Entry:
+        """How long, how ended and how varied the texts are, and how often each type of action is chosen (`p_KIND`)."""
         written = [episode.tokens for episode in episodes]
         taken = np.concatenate([episode.taken for episode in episodes])
         first = self.vocabulary.first_move_id
         moves = (taken >= first) & (taken < self.vocabulary.first_reserved_id)
-        likely = zip(KINDS, types.tolist(), strict=True)
-        told: dict[str, float] = {
+        return {
             "tokens": fmean(map(len, written)),
             "actions": fmean(len(episode.ids) for episode in episodes),
             "stopped": fmean(episode.ending == "stop" for episode in episodes),
             "moves": float(moves.mean()),
             "repeated_4": fmean(repeated(tokens, 4) for tokens in written),
             "distinct_2": fmean(1 - repeated(tokens, 2) for tokens in written),
-            **{f"p_{kind}": share for kind, share in likely if share > 0},
+            **{f"p_{kind}": share for kind, share in zip(KINDS, types.tolist(), strict=True) if share > 0},
         }
-        return cast(TextFigures, told)
 
     def state(self) -> TunerState:
         return {"progress": vars(self.progress).copy(), "optimizer": self.optimizer.state_dict()}

@@ -7,8 +7,7 @@ output towards its beginning: what stands there at the end is the restoration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +17,10 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.data.randomness import State, below, chance, compiled, folded
+from training.samples.histories import Histories, Texts, Tokens
 from training.samples.obfuscation import ATTEMPTS, ELABORATED, LOCAL, PAPER, PLAIN, RICH, Task, make_sample
 from training.samples.policies import ELABORATING_REACH, PIECES, REACH_BACK, Pieces, tokens_between
-
-Tokens = NDArray[np.int32]
+from training.samples.rich import rich
 
 LONGEST_POWER = 9
 LONGEST = 1 << LONGEST_POWER
@@ -403,80 +402,6 @@ def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: T
     return fallbacks
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Many texts in one array, and what is to become of each."""
-
-    tokens: Tokens
-    offsets: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
-    prefixes: NDArray[np.int32]
-    suffixes: NDArray[np.int32]
-    p_deletes: NDArray[np.float64]
-    optional: NDArray[np.uint8]
-
-    @classmethod
-    def of(cls, texts: Sequence[Sequence[int]], tasks: Sequence[Task]) -> Texts:
-        sizes = [len(text) for text in texts]
-        optional = [length for task, size in zip(tasks, sizes, strict=True) for length in task.optional or [0] * size]
-        return cls(
-            np.array([token for text in texts for token in text], dtype=np.int32),
-            np.cumsum([0, *sizes], dtype=np.int64),
-            np.array([task.kind for task in tasks], dtype=np.uint8),
-            np.array([task.prefix for task in tasks], dtype=np.int32),
-            np.array([task.suffix for task in tasks], dtype=np.int32),
-            np.array([task.p_delete for task in tasks], dtype=np.float64),
-            np.array(optional, dtype=np.uint8),
-        )
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    def text(self, sample: int) -> list[int]:
-        tokens: list[int] = self.tokens[self.offsets[sample] : self.offsets[sample + 1]].tolist()
-        return tokens
-
-
-@dataclass(frozen=True)
-class Histories:
-    """One history a row, padded at the end: its ids, its length, and which ids the loss counts.
-
-    What is to be predicted in the place of an id is that id, unless `targets` say otherwise: a history
-    may hold actions that should not have been taken.
-    """
-
-    ids: Tokens
-    counted: NDArray[np.bool_]
-    lengths: NDArray[np.int32]
-    fallbacks: int
-    targets: Tokens | None = None
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def first(self, count: int) -> Histories:
-        return self.taken(slice(count))
-
-    def taken(self, rows: slice | NDArray[np.int64]) -> Histories:
-        """Some of the histories, in the order asked for."""
-        targets = None if self.targets is None else self.targets[rows]
-        return Histories(self.ids[rows], self.counted[rows], self.lengths[rows], self.fallbacks, targets)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Histories]) -> Histories:
-        """All histories of `parts`, which are of one width, one after the other."""
-        targets = None
-        if any(part.targets is not None for part in parts):
-            targets = np.concatenate([part.ids if part.targets is None else part.targets for part in parts])
-        return cls(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.counted for part in parts]),
-            np.concatenate([part.lengths for part in parts]),
-            sum(part.fallbacks for part in parts),
-            targets,
-        )
-
-
 class Generator:
     """Makes histories from texts, for one vocabulary and one longest history."""
 
@@ -535,27 +460,17 @@ class Generator:
             raise ReviserError("a prefix and a suffix are longer than their text")
 
     def _write_rich(self, texts: Texts, sample: int, name: int, histories: Histories) -> None:
-        made = make_sample(
-            self.vocabulary,
-            texts.text(sample),
-            texts_task(texts, sample, self.revisions),
-            name,
-            self.classes,
-            self.max_history,
-            self.k_max,
+        task = Task(
+            RICH,
+            int(texts.prefixes[sample]),
+            int(texts.suffixes[sample]),
+            float(texts.p_deletes[sample]),
+            self.revisions,
         )
+        policy = partial(rich, vocabulary=self.vocabulary, p_delete=task.p_delete)
+        text = texts.text(sample)
+        made = make_sample(self.vocabulary, text, task, policy, name, self.max_history, self.k_max)
         size = len(made.ids)
         histories.ids[sample, :size] = made.ids
         histories.counted[sample, :size] = made.counted
         histories.lengths[sample] = size
-
-
-def texts_task(texts: Texts, sample: int, revisions: float) -> Task:
-    """The task of one text, as the reference takes it."""
-    return Task(
-        int(texts.kinds[sample]),
-        int(texts.prefixes[sample]),
-        int(texts.suffixes[sample]),
-        float(texts.p_deletes[sample]),
-        revisions,
-    )

@@ -1,6 +1,6 @@
 """Obfuscation and restoration: a text taken apart step by step, and the actions that put it back.
 
-This is the readable reference, built on the canvas itself. A sample's history is the start marker, the
+Built on the canvas itself, for policies that are not compiled. A sample's history is the start marker, the
 inserts that seed the prefix (and, for infill, the suffix, with the moves back before it), and the
 restoration: the inverse of each obfuscation action, last first, then Stop.
 """
@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from reviser.core.actions import Action, Insert, Move, Replace, Stop, Swap
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
-from training.data.boundaries import Classes
 from training.data.randomness import KeyedRandom
-from training.samples.policies import PIECES, Pieces, elaborated, local, paper, plain, structured
-from training.samples.rich import rich
+from training.samples.policies import PIECES, Pieces, plain
 
 PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED = range(6)
 ATTEMPTS = 16
 
-Policy = Callable[[Canvas], Iterator[Action]]
+Policy = Callable[[Canvas, KeyedRandom], Iterator[Action]]
 
 
 @dataclass(frozen=True)
@@ -108,8 +106,8 @@ def make_sample(
     vocabulary: Vocabulary,
     text: Sequence[int],
     task: Task,
+    policy: Policy,
     name: int,
-    classes: Classes,
     max_history: int,
     k_max: int | None = None,
 ) -> Sample:
@@ -123,27 +121,13 @@ def make_sample(
         if attempt == ATTEMPTS:
             actions = restoration(canvas, plain(canvas))
         else:
-            steps = _policy(vocabulary, task, KeyedRandom(name, attempt), classes)(canvas)
-            actions = restoration(canvas, steps, limit)
+            actions = restoration(canvas, policy(canvas, KeyedRandom(name, attempt)), limit)
         if actions is None:
             continue
         actions = single_moves(vocabulary, actions)
         if len(actions) <= room + 1:
             return _encoded(vocabulary, seeds, actions, task)
     raise AssertionError("the plain order fits wherever the text does")
-
-
-def _policy(vocabulary: Vocabulary, task: Task, random: KeyedRandom, classes: Classes) -> Policy:
-    revisions, pieces = task.revisions, task.pieces
-    policies: dict[int, Policy] = {
-        PLAIN: plain,
-        PAPER: lambda canvas: paper(canvas, random, task.p_delete),
-        STRUCTURED: lambda canvas: structured(canvas, random, classes, revisions, pieces),
-        LOCAL: lambda canvas: local(canvas, random, classes, revisions, pieces),
-        ELABORATED: lambda canvas: elaborated(canvas, random, classes, revisions, task.optional),
-        RICH: lambda canvas: rich(canvas, random, vocabulary, task.p_delete),
-    }
-    return policies[task.kind]
 
 
 def _encoded(vocabulary: Vocabulary, seeds: list[Action], actions: list[Action], task: Task) -> Sample:

@@ -1,18 +1,15 @@
-"""How a text is taken apart: policies that empty a canvas, to be read backwards as writing.
+"""What the policies have in common that take a text apart, to be read backwards as writing.
 
 A policy puts the cursor down and then yields actions until nothing between the protected ends is left.
-These are the reference; `training.samples.generator` is the same, draw for draw, compiled.
+`training.samples.generator` has them compiled; the tests have them written with the canvas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from reviser.core.actions import Action, Delete, Move
+from reviser.core.actions import Action, Delete
 from reviser.core.canvas import Canvas
-from reviser.core.vocabulary import MOVES
-from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
-from training.data.randomness import KeyedRandom
 
 # How often a revision writes some words, a clause or a sentence.
 Pieces = tuple[int, int, int]
@@ -30,119 +27,6 @@ def plain(canvas: Canvas) -> Iterator[Action]:
         yield Delete()
 
 
-def paper(canvas: Canvas, random: KeyedRandom, p_delete: float) -> Iterator[Action]:
-    """The paper's policy: Delete with probability `p_delete`, else a Move uniform over the valid ones.
-
-    Where one of the two is not valid the other is taken: at the first boundary nothing can be deleted.
-    (A valid move exists wherever text is left.)
-    """
-    place(canvas, canvas.low + random.below(canvas.high - canvas.low + 1))
-    while canvas.high > canvas.low:
-        if canvas.cursor > canvas.low and random.chance(p_delete):
-            yield Delete()
-        else:
-            yield random.pick([m for m in map(Move, MOVES) if m.objection(canvas) is None])
-
-
-def structured(
-    canvas: Canvas, random: KeyedRandom, classes: Classes, revisions: float, pieces: Pieces = PIECES
-) -> Iterator[Action]:
-    """Takes out phrases, clauses and sentences one by one, then the rest from its end.
-
-    Restored, that is a draft written from left to right, and then revisions: jumps back to the end
-    of a word, clause or sentence, where a missing piece is written in one go. `revisions` is the mean
-    number of them in 100 tokens, `pieces` how often they are words, clauses and sentences.
-    """
-    planned = random.below(1 + int((canvas.high - canvas.low) * revisions / 50))
-    place(canvas, canvas.high)
-    for turn in range(planned):
-        if canvas.high == canvas.low:
-            return
-        level, units = _draw_piece(random, pieces)
-        end = canvas.low + 1 + random.below(canvas.high - canvas.low)
-        while _strength(canvas, classes, end) < level:
-            end += 1
-        if turn == 0:
-            place(canvas, end)
-        yield from _travel(canvas, end)
-        start = end
-        for _ in range(units):
-            start = _previous_boundary(canvas, classes, start, level)
-        yield from [Delete()] * (end - start)
-    if canvas.high > canvas.low:
-        yield from _travel(canvas, canvas.high)
-        yield from [Delete()] * (canvas.high - canvas.low)
-
-
-def local(
-    canvas: Canvas, random: KeyedRandom, classes: Classes, revisions: float, pieces: Pieces = PIECES
-) -> Iterator[Action]:
-    """Takes the text away from its end, and now and then a piece a little before the end.
-
-    Restored, that is writing on from left to right, with short steps back to put in what is missing.
-    A step back never goes beyond what was written since the last one: the way to any place in it is as
-    long on the canvas as in the history, so a model can see how far to go. `revisions` is the mean number
-    of tries in 100 tokens; one that finds no piece of its kind between here and the end is given up.
-    """
-    place(canvas, canvas.high)
-    reached = canvas.high
-    while canvas.high > canvas.low:
-        drawn = canvas.high - 1 - random.below(tokens_between(revisions))
-        left = max(min(drawn, reached), canvas.low)
-        while _strength(canvas, classes, left) < WORD:
-            left -= 1
-        yield from [Delete()] * (canvas.high - left)
-        reached, rest = left, canvas.high - canvas.low
-        if rest < 2:
-            continue
-        level, units = _draw_piece(random, pieces)
-        end = canvas.high - 1 - random.below(min(REACH_BACK, rest - 1))
-        while _strength(canvas, classes, end) < level:
-            end += 1
-        if end == canvas.high:
-            continue
-        start = end
-        for _ in range(units):
-            start = _previous_boundary(canvas, classes, start, level)
-        yield from _travel(canvas, end)
-        yield from [Delete()] * (end - start)
-        yield from _travel(canvas, canvas.high)
-        reached = start
-
-
-def elaborated(
-    canvas: Canvas, random: KeyedRandom, classes: Classes, revisions: float, optional: Sequence[int]
-) -> Iterator[Action]:
-    """Takes the text away from its end, and at ends of sentences now and then an optional piece a little before.
-
-    Restored, that is writing on from left to right; after a sentence, now and then a step back to put in what the
-    text could do without. So every draft on the way there reads well. `optional` has for each token of the whole
-    text the length of such a piece that ends before the token, or 0. Steps back are as far as those of `local`, or
-    twice that.
-    """
-    place(canvas, canvas.high)
-    reached = canvas.high
-    while canvas.high > canvas.low:
-        drawn = canvas.high - 1 - random.below(tokens_between(revisions))
-        left = max(min(drawn, reached), canvas.low)
-        while _strength(canvas, classes, left) < SENTENCE:
-            left -= 1
-        yield from [Delete()] * (canvas.high - left)
-        reached, rest = left, canvas.high - canvas.low
-        if rest < 2:
-            continue
-        end = canvas.high - 1 - random.below(min(ELABORATING_REACH, rest - 1))
-        while end < canvas.high and not 0 < optional[end] <= end - canvas.low:
-            end += 1
-        if end == canvas.high:
-            continue
-        start = end - optional[end]
-        yield from _travel(canvas, end)
-        yield from [Delete()] * (end - start)
-        yield from _travel(canvas, canvas.high)
-        reached = start
-
-
 def tokens_between(revisions: float) -> int:
     """Most tokens between two local revisions; drawn evenly from 1 on, they are half of it on average."""
     return max(int(200 / max(revisions, 0.01)) - 1, 1)
@@ -151,32 +35,3 @@ def tokens_between(revisions: float) -> int:
 def place(canvas: Canvas, cursor: int) -> None:
     """Put the cursor down before the first action."""
     canvas.protect(canvas.prefix, canvas.suffix, cursor)
-
-
-def _draw_piece(random: KeyedRandom, pieces: Pieces) -> tuple[int, int]:
-    """What to take out: one to four words, a clause, or a sentence, as often as `pieces` says."""
-    words, clauses, sentences = pieces
-    drawn = random.below(words + clauses + sentences)
-    if drawn < words:
-        return WORD, 1 + random.below(4)
-    return (CLAUSE if drawn < words + clauses else SENTENCE), 1
-
-
-def _previous_boundary(canvas: Canvas, classes: Classes, boundary: int, level: int) -> int:
-    boundary = max(boundary - 1, canvas.low)
-    while _strength(canvas, classes, boundary) < level:
-        boundary -= 1
-    return boundary
-
-
-def _strength(canvas: Canvas, classes: Classes, boundary: int) -> int:
-    """How strong a boundary is; the ends of the editable text are as strong as can be."""
-    if boundary in (canvas.low, canvas.high):
-        return SENTENCE
-    before, after = canvas.between(boundary - 1, boundary + 1)
-    return strength(int(classes[before]), int(classes[after]))
-
-
-def _travel(canvas: Canvas, boundary: int) -> Iterator[Action]:
-    """Moves to `boundary`, short ones first, so that the way back has the long ones first."""
-    yield from reversed(canvas.vocabulary.moves(boundary - canvas.cursor))

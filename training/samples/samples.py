@@ -20,7 +20,8 @@ from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import SENTENCE, Classes, strength
 from training.data.corpus import Corpus, Tokens
 from training.data.randomness import State, below, chance, compiled, folded, key, share, shuffled
-from training.samples.generator import LONGEST, Generator, Histories, Texts
+from training.samples.generator import LONGEST, Generator
+from training.samples.histories import Histories, Texts
 from training.samples.mixture import Mixture
 from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED
 

@@ -8,46 +8,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO, TypedDict
+from typing import Any, TextIO
 
 from reviser.core.files import write_atomically
 
 _LINE_SECONDS = 10.0
 
 
-class Metrics(TypedDict, total=False):
-    """An entry of a metrics file: of some steps, of an evaluation, or of a round of DAgger."""
-
-    step: int
-    seconds: float
-    actions: int
-    loss: float
-    rate: float
-    gradient: float
-    actions_per_s: float
-    waited_share: float
-    mfu: float
-
-    held_out_loss: float
-    held_out_edit_loss: float
-    sampled_moves: float
-    sampled_backward: float
-    sampled_stops: float
-
-    round: int
-    oracle_share: float
-    rollout_seconds: float
-    visited_states: int
-    visited_right: float
-    visited_exact: float
-    visited_left_alone: float
-    visited_stopped: float
-    held_out_visited_loss: float
-    held_out_states: int
-    held_out_right: float
-    held_out_exact: float
-    held_out_left_alone: float
-    held_out_stopped: float
+Metrics = dict[str, Any]
+"""An entry of a metrics file: of some steps, of an evaluation, or of a round of DAgger; each has its `step`."""
 
 
 class MetricsLog:

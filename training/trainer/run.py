@@ -29,7 +29,7 @@ from training.edits.mistakes.kinds import Recipe
 from training.edits.mistakes.source import MadeUpMistakes
 from training.edits.mistakes.table import load_table
 from training.edits.sessions.shards import StoredNextEdits
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.distillation import BaseTeacher

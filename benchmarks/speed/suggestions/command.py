@@ -2,12 +2,12 @@
 
     reviser bench lsp [--model M] [--json] [--write docs/results/lsp-latency.md]
 
-The server is the real one, in a process of its own, with its default settings. Somebody writes at the end of a draft of
-three paragraphs, at about sixty words a minute with pauses, corrects a word, takes over suggestions, and adds a sentence
-in the middle. The editor asks for a suggestion after every key and cancels the request before it, as editors do. Times run
-from the editor's request to its answer, for the answers that the model made; those already known from an earlier answer
-are counted apart, and a request that the next key cancels has no time. A step is one action of the model at the end of
-the same text, measured in the same run. Processor time is read in ticks of a hundredth of a second.
+The server is the real one, in a process of its own, with its default settings. Somebody writes at the end of a draft
+of three paragraphs, at about sixty words a minute with pauses, corrects a word, takes over suggestions, and adds a
+sentence in the middle. The editor asks for a suggestion after every key and cancels the request before it, as editors
+do. Times run from the editor's request to its answer, for the answers that the model made; those already known from an
+earlier answer are counted apart, and a request that the next key cancels has no time. A step is one action of the
+model at the end of the same text, measured in the same run. Processor time is read in ticks of a hundredth of a second.
 """
 
 from __future__ import annotations

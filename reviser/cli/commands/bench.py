@@ -53,8 +53,8 @@ _DEFERRED = (
         """,
     ),
     (
-        *("reproduce", "reproduction.small", "all"),
-        "Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-warm.",
+        *("reproduce", "reproduction.command", "all"),
+        "Train AR, Revisers, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-warm.",
     ),
     (
         "speed",
@@ -93,7 +93,7 @@ for _name, _module, _extra, _help in _DEFERRED:
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)], json: _Json = False
 ) -> None:
-    """Write the report of a run again: report.html, report.md and the plots."""
+    """Write the report of a run again: report.html and report.md."""
     found = load_extra("benchmarks.protocol.runs", "bench").RunFolder.existing(folder)
     load_extra("benchmarks.sections.page", "bench").write_report(found)
     if json:

@@ -3,8 +3,7 @@ confidence.
 
 A model's probability of a change is too low for some kinds and too high for others, and it depends on how many
 other mistakes are beside it. A calibration is a logistic regression on the logarithm of the probability's odds,
-with an offset for each kind and a few features of the change. It is fitted for one model (`python -m benchmarks
-calibration`), and says for which. Other models are not calibrated: the confidence is then the probability itself.
+with an offset for each kind and a few features of the change. It is fitted for one model, and says for which. Other models are not calibrated: the confidence is then the probability itself.
 """
 
 from __future__ import annotations
@@ -79,10 +78,6 @@ class Search(NamedTuple):
     followed: float
     least: float
     rousing: float = 0.0
-
-
-THOROUGH: Final = Search(FOLLOWED, LEAST_CHANCE)
-"""A search for all that any calibration may accept."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(parts: Path, *more: str) -> int:
+def run_contest(parts: Path, *more: str) -> int:
     return main(
         [
             *more,
@@ -56,7 +56,7 @@ def contest(parts: Path, out: Path, *more: str) -> dict[str, Any]:
     ours, base = parts / "ours", parts / "base"
     contestants = [f"ours=unchecked:{ours}", f"straight=plain:{ours}", f"base={base}"]
     small = ["--kinds=mail,recipe", "--each=1", "--seeds", "1", "2", "--length=12"]
-    assert run(parts, *contestants, *small, f"--out={out}", *more) == 0
+    assert run_contest(parts, *contestants, *small, f"--out={out}", *more) == 0
     data: dict[str, Any] = json.loads((out / "everyday.json").read_text())
     return data
 
@@ -81,7 +81,7 @@ def test_everything_is_written_judged_and_told(parts: Path, tmp_path: Path) -> N
     html = (tmp_path / "out" / "everyday.html").read_text()
     assert "Dana" in html
     joins = sum(len(entry["joins"]) for entry in data["runs"])
-    assert html.count("<mark class=") == joins > 0
+    assert html.count("\u2038") >= joins > 0
 
 
 def test_nothing_is_made_or_judged_twice(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_a_critic_is_not_needed(parts: Path, tmp_path: Path) -> None:
 def test_mistakes_are_said_in_one_sentence(
     parts: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert run(parts, *arguments) == 2
+    assert run_contest(parts, *arguments) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
@@ -121,7 +121,7 @@ def test_mistakes_are_said_in_one_sentence(
 
 def test_two_contestants_need_two_names(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ours = parts / "ours"
-    assert run(parts, str(ours), str(ours)) == 2
+    assert run_contest(parts, str(ours), str(ours)) == 2
     assert "same name" in capsys.readouterr().err
 
 

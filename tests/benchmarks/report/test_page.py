@@ -7,7 +7,6 @@ from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -20,8 +19,8 @@ from benchmarks.protocol.runs import RunFolder
 from benchmarks.protocol.setup import Setup
 from benchmarks.report import paper_tables
 from benchmarks.sections.page import sections_of, summary_text, write_report
-from benchmarks.sections.summary import summary_table
-from benchmarks.suite import SuitePlan, positions_over_time
+from benchmarks.sections.parts import summary_table
+from benchmarks.suite import SuitePlan
 from reviser.core.trajectory import Trajectory
 
 AWKWARD = "</script><b>bold</b> & | *stars* `code` [link](x) é 😀\n\nnew paragraph"
@@ -37,13 +36,10 @@ def contestant(name: str, runs: list[Trajectory]) -> dict[str, Any]:
         "viewer": "trajectories/ours.html" if runs else None,
         "texts": 4,
         "tokens": 130.5,
-        "lengths": {"100": 1, "129": 2, "164": 1},
         "endings": {"stop": 3, "limit": 1},
         "seconds": 1.25,
         "variety": asdict(variety(["one two three", "four five"])),
         "statistics": summary(followed).to_dict() if runs else None,
-        "distances": {"-4": 3, "1": 5} if runs else {},
-        "positions": positions_over_time(followed),
         "flops": asdict(flops.measure(flops.REFERENCE, followed)) if runs else None,
     }
 
@@ -154,18 +150,8 @@ def test_the_page_needs_nothing_else_and_no_text_breaks_it(folder: RunFolder) ->
     assert anchors == ["trajectories/ours.html#0", "trajectories/ours.html#1"]
     assert AWKWARD in page.text
     assert "there is no <network>" in page.text
-    assert page.tags.count("svg") == 7
     for name in ("Summary", "Arena", "Perplexity", "MAUVE", "How they write", "Cost", "Samples"):
         assert name in page.text
-
-
-def test_plots_are_also_files(folder: RunFolder) -> None:
-    names = {path.stem for path in (folder.path / "plots").iterdir()}
-    assert names == {"win-rates", "perplexity", "mauve", "move-distances", "insertion-positions", "lengths", "flops"}
-    for name in names:
-        root = ElementTree.parse(folder.path / "plots" / f"{name}.svg").getroot()
-        assert root.tag.endswith("svg")
-        assert f"plots/{name}.svg" in (folder.path / "report.md").read_text("utf-8")
 
 
 def test_the_papers_figures_stand_beside_as_the_papers(folder: RunFolder) -> None:

@@ -17,12 +17,11 @@ from safetensors.torch import load_file
 
 from benchmarks.protocol.records import Continuation, Judgement, read_records, write_records
 from benchmarks.protocol.runs import PlainBars
-from benchmarks.reproduction.command import StageOptions, carry_out
+from benchmarks.reproduction.command import StageOptions, carry_out, run
 from benchmarks.reproduction.data import TrainingTexts
 from benchmarks.reproduction.judging import ReproductionJudges, judge
 from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
-from benchmarks.reproduction.small import run
 from benchmarks.reproduction.texts import run_folder
 from benchmarks.reproduction.training import ModelPlaces, train
 from reviser.checkpoints.home import save_checkpoint
@@ -34,7 +33,7 @@ from training.data.shards import tokenise
 
 main = partial(run_with, run)
 
-SMALL = dataclasses.replace(SCALES["bench-tiny"], budgets=(384, 640))
+SMALL = dataclasses.replace(SCALES["smoke"], budgets=(384, 640))
 
 
 @pytest.fixture(autouse=True)
@@ -120,26 +119,11 @@ def test_a_short_run_whose_long_one_is_over_gets_a_sentence(corpus: Path, tmp_pa
         train("AR", SMALL, tmp_path, corpus, say=lambda text: None)
 
 
-def test_a_run_goes_on_elsewhere_from_slices(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_goes_on_elsewhere(corpus: Path, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     said: list[str] = []
     assert not train("AR", SMALL, here, corpus, minutes=0, say=said.append)
-    words = ["--scale", "bench-tiny", "--model", "AR", "--slice-mb", "1"]
-    assert main([*words, "--out", str(here), "--stage", "cut"]) == 0
-    parts = sorted((here / "slices" / "ar").glob("*.part"))
-    assert len(parts) > 3
-    assert max(path.stat().st_size for path in parts) <= 1 << 20
-    shutil.copytree(here / "slices", there / "slices")
-    lost = there / "slices" / "ar" / parts[1].name
-    content = lost.read_bytes()
-    lost.unlink()
-    assert main([*words, "--out", str(there), "--stage", "join"]) == 2
-    assert "lacks 1 slices" in capsys.readouterr().err
-    lost.write_bytes(content[:-1] + b"x")
-    assert main([*words, "--out", str(there), "--stage", "join"]) == 2
-    assert "is damaged: carry it again" in capsys.readouterr().err
-    lost.write_bytes(content)
-    assert main([*words, "--out", str(there), "--stage", "join"]) == 0
+    shutil.copytree(here, there)
     assert train("AR", SMALL, there, corpus, say=said.append)
     assert train("AR", SMALL, here, corpus, say=said.append)
     assert same(ModelPlaces(here, "AR").model(640), ModelPlaces(there, "AR").model(640))
@@ -310,9 +294,9 @@ def test_without_ar_there_is_nothing_to_compare_with() -> None:
     [
         (["--scale", "lab", "--stage", "train"], "are for the scales bench"),
         (["--scale", "lab", "--budgets", "72"], "are for the scales bench"),
-        (["--scale", "bench-tiny", "--budgets", "3"], "3M is no budget"),
-        (["--scale", "bench-tiny", "--steps", "3"], "are not for this scale"),
-        (["--scale", "bench-tiny", "--stage", "judge"], "holds no texts to judge"),
+        (["--scale", "smoke", "--budgets", "3"], "3M is no budget"),
+        (["--scale", "smoke", "--steps", "3"], "are not for this scale"),
+        (["--scale", "smoke", "--stage", "judge"], "holds no texts to judge"),
     ],
 )
 def test_wrong_words_get_a_sentence(

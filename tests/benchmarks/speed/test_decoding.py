@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
+import torch
 
 from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, Times, report, summary
+from benchmarks.speed.contestants.transformers_models import Transformers
+from tests.reviser.checkpoints.parts import toy_checkpoint
 
 SHARES = Shares(overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07)
 FACTS = EngineFacts(bits=4, table_bits=8, level="neon", threads=2, weights_mb=90.0)
@@ -82,3 +85,14 @@ def test_missing_contestants_are_null() -> None:
     assert result.transformers_tokens_per_s is result.llamacpp_tokens_per_s is None
     assert result.ratio_transformers is result.ratio_llamacpp is None
     assert report(result).count("not measured") == 5
+
+
+def test_transformers_make_the_same_tokens_of_the_same_weights() -> None:
+    pytest.importorskip("transformers")
+    checkpoint = toy_checkpoint(seed=1)
+    theirs = Transformers(checkpoint)
+    theirs.prefill([3, 5, 7])
+    assert theirs.steps(4) != 0
+    ids = torch.tensor([[3, 5, 7]])
+    with torch.no_grad():
+        assert torch.allclose(theirs._model(ids).logits[0, -1], checkpoint.model.eval()(ids)[0, -1], atol=1e-4)

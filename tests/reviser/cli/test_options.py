@@ -172,7 +172,7 @@ def test_commands_by_name_need_no_typer() -> None:
         "from importlib import import_module\n"
         "from benchmarks.__main__ import COMMANDS as measurements\n"
         "from training.__main__ import COMMANDS as training\n"
-        "others = {'lsp', 'everyday', 'proofreading', 'lines', 'calibration'}\n"
+        "others = {'lsp', 'everyday', 'proofreading', 'lines'}\n"
         "for name, (module, _) in training.items():\n"
         "    import_module(f'training.{module}')\n"
         "for name in measurements.keys() - others:\n"

@@ -41,7 +41,7 @@ from training.data.corpus import Corpus
 from training.data.randomness import KeyedRandom
 from training.data.shards import run as run_make_data
 from training.edits.edit_samples import Parts, Revisions
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.metrics import MetricsLog, PlainView, read_metrics

@@ -14,7 +14,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import HuggingFaceTokenizer
 from reviser.model import Reviser, preset
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
-from training.data.base_texts import KINDS, TOPICS, instructions, save, whole_sentences, written
+from training.data.base_texts import ASKED, instructions, save, whole_sentences, written
 from training.data.corpus import Manifest
 
 
@@ -22,7 +22,8 @@ def test_instructions_are_drawn_by_seed() -> None:
     asked = instructions(300, 1)
     assert asked == instructions(300, 1) != instructions(300, 2)
     assert len(set(asked)) > 250
-    assert any(KINDS[0].format(topic=topic) in instructions(5000, 3) for topic in TOPICS)
+    asked = instructions(5000, 3)
+    assert any(ASKED["kinds"][0].format(topic=topic) in asked for topic in ASKED["topics"])
 
 
 @pytest.mark.parametrize(

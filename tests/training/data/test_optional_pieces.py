@@ -13,13 +13,13 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import load_tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import Reviser, preset
-from training.data.base_reading import BaseReader
+from tests.training.samples.reference import make_sample
 from training.data.boundaries import SENTENCE, strength
 from training.data.corpus import Corpus, Manifest, optional_path
 from training.data.optional_pieces import PieceSearch, Pricing, candidates, chosen_pieces
 from training.data.shards import Options, tokenise, write_array
 from training.samples.mixture import Mixture
-from training.samples.obfuscation import ELABORATED, Task, make_sample, workspace
+from training.samples.obfuscation import ELABORATED, Task, workspace
 from training.samples.samples import Samples
 
 TEXT = (
@@ -74,8 +74,7 @@ def test_prices_are_the_difference_of_two_readings(shards: Path) -> None:
     torch.manual_seed(3)
     model = Reviser(preset("tiny", vocab_size=corpus.tokenizer.size, dropout=0.0)).eval()
     pieces = candidates(corpus.shards[0], corpus.classes, PieceSearch(per_hundred=40.0))
-    reader = BaseReader(model, corpus.tokenizer.size, torch.device("cpu"))
-    prices = Pricing(reader)(tokens, pieces, 2)
+    prices = Pricing(model, corpus.tokenizer.size, torch.device("cpu"))(tokens, pieces, 2)
 
     def surprise(before: np.ndarray, after: np.ndarray) -> float:
         ids = torch.tensor([[0, *before.tolist(), *after.tolist()]])

@@ -8,9 +8,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,9 +19,8 @@ from reviser.cli.options import run_with
 from tests.benchmarks.tiny_reviser import base_and_shards
 from tests.commands import start
 from tests.conftest import ROOT
-from training.data import optional_pieces
-from training.data.corpus import Manifest
-from training.data.searching import SearchKind
+from training.data.corpus import Manifest, optional_path
+from training.data.optional_pieces import FACTS, run
 from training.data.shards import Options, tokenise
 
 TEXT = "the tin in a hall, the thin a tin, is ill. a thing is in the tin. all is the a hall. " * 6
@@ -30,18 +28,7 @@ STOPPED = "stopped: the same command goes on with the first unfinished shard"
 EVERYTHING = ("--most", "1000", "--rows", "1")
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command that searches, with options by which it finds something in every shard."""
-
-    name: str
-    main: Callable[[Sequence[str]], int]
-    kind: SearchKind
-    more: tuple[str, ...]
-
-
-COMMANDS = [Command("optional_pieces", partial(run_with, optional_pieces.run), optional_pieces.KIND, EVERYTHING)]
-both = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+search = partial(run_with, run)
 
 
 @pytest.fixture
@@ -54,9 +41,9 @@ def shards(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def words_of(command: Command, shards: Path, *more: str) -> list[str]:
+def words_of(shards: Path, *more: str) -> list[str]:
     base = str(shards.parent / "base")
-    return [str(shards), "--base", base, "--per-hundred", "5", *command.more, *more]
+    return [str(shards), "--base", base, "--per-hundred", "5", *EVERYTHING, *more]
 
 
 def names_of(shards: Path) -> list[str]:
@@ -81,20 +68,17 @@ def ctrl_c_after(path: Path) -> Iterator[None]:
         watcher.join()
 
 
-@both
-def test_an_interrupted_search_goes_on_with_the_next_shard(
-    command: Command, shards: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words, facts = words_of(command, shards), shards / command.kind.facts
+def test_an_interrupted_search_goes_on_with_the_next_shard(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, facts = words_of(shards), shards / FACTS
     first, second = names_of(shards)
-    paths = [command.kind.beside(shards, name) for name in (first, second)]
+    paths = [optional_path(shards, name) for name in (first, second)]
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(facts):
-        command.main(words)
+        search(words)
     assert STOPPED in capsys.readouterr().err
     assert [path.exists() for path in paths] == [True, False]
     assert [one["shard"] for one in json.loads(facts.read_text())["shards"]] == [first]
     made = paths[0].stat().st_mtime_ns
-    assert command.main(words) == 0
+    assert search(words) == 0
     assert f"{first}: already there" in capsys.readouterr().out
     assert paths[0].stat().st_mtime_ns == made
     noted = json.loads(facts.read_text())["shards"]
@@ -103,48 +87,46 @@ def test_an_interrupted_search_goes_on_with_the_next_shard(
     whole = paths[1].read_bytes()
     for path in (*paths, facts):
         path.unlink()
-    assert command.main(words) == 0
+    assert search(words) == 0
     assert paths[1].read_bytes() == whole
     assert json.loads(facts.read_text())["shards"] == noted
 
 
-@both
 def test_a_search_is_made_again_only_where_something_changed(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base_and_shards(tmp_path, TEXT, 2)
     shards = tmp_path / "data"
-    words, facts = words_of(command, shards), shards / command.kind.facts
+    words, facts = words_of(shards), shards / FACTS
     (name,) = names_of(shards)
-    path = command.kind.beside(shards, name)
-    assert command.main(words) == 0
+    path = optional_path(shards, name)
+    assert search(words) == 0
     first, when = path.read_bytes(), path.stat().st_mtime_ns
-    assert command.main(words) == 0
+    assert search(words) == 0
     assert "already there" in capsys.readouterr().out
     assert path.stat().st_mtime_ns == when
     # Another seed is another search.
-    assert command.main([*words, "--seed", "1"]) == 0
+    assert search([*words, "--seed", "1"]) == 0
     assert path.read_bytes() != first
-    assert command.main(words) == 0
+    assert search(words) == 0
     assert path.read_bytes() == first
     # So it is with findings that were lost, and with facts that do not say which tokens they are about.
     path.unlink()
-    assert command.main(words) == 0
+    assert search(words) == 0
     assert path.read_bytes() == first
     known = json.loads(facts.read_text())
     assert len(known["shards"]) == 1
     del known["shards"][0]["sha256"]
     facts.write_text(json.dumps(known))
     capsys.readouterr()
-    assert command.main(words) == 0
+    assert search(words) == 0
     assert "already there" not in capsys.readouterr().out
     assert "sha256" in json.loads(facts.read_text())["shards"][0]
 
 
 def test_ctrl_c_ends_the_process_without_a_trace(shards: Path) -> None:
-    (command,) = (one for one in COMMANDS if one.name == "optional_pieces")
-    process = start(command.name, *words_of(command, shards), cwd=ROOT, program="training")
-    while not (shards / command.kind.facts).exists():
+    process = start("optional_pieces", *words_of(shards), cwd=ROOT, program="training")
+    while not (shards / FACTS).exists():
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -154,14 +136,13 @@ def test_ctrl_c_ends_the_process_without_a_trace(shards: Path) -> None:
     assert said.decode().strip().endswith(STOPPED)
 
 
-@both
-def test_what_a_search_refuses(command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_search_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base_and_shards(tmp_path, TEXT, 1)
     base = str(tmp_path / "base")
-    assert command.main([str(tmp_path / "data"), "--base", base, "--rows", "0"]) == 2
+    assert search([str(tmp_path / "data"), "--base", base, "--rows", "0"]) == 2
     assert "--rows is 1 or more" in capsys.readouterr().err
     (tmp_path / "text.txt").write_text(TEXT)
     tokenise(tmp_path / "other", [str(tmp_path / "text.txt")], "gpt2", Options())
-    assert command.main([str(tmp_path / "other"), "--base", base]) == 2
+    assert search([str(tmp_path / "other"), "--base", base]) == 2
     assert "another tokenizer" in capsys.readouterr().err
-    assert not (tmp_path / "other" / command.kind.facts).exists()
+    assert not (tmp_path / "other" / FACTS).exists()

@@ -21,7 +21,7 @@ from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from training.data import shards
 from training.data.boundaries import boundary_classes
 from training.data.corpus import Corpus, Manifest
-from training.data.shards import Options, pack, run, tokenise, unpack
+from training.data.shards import Options, run, tokenise
 from training.data.sources import documents, source_digest
 
 main = partial(run_with, run)
@@ -170,30 +170,9 @@ def test_large_vocabularies(tmp_path: Path, source: Path, monkeypatch: pytest.Mo
     tokenise(tmp_path / "out", [str(source)], "shifted")
     corpus = Corpus.open(tmp_path / "out")
     assert corpus.shards[0].tokens.dtype == np.uint32
-    pack(tmp_path / "out", tmp_path / "packed")
-    unpack(tmp_path / "packed", tmp_path / "again")
-    again = Corpus.open(tmp_path / "again")
-    assert (again.shards[0].tokens == corpus.shards[0].tokens).all()
     monkeypatch.undo()
     with pytest.raises(ReviserError, match="another tokenizer, shifted"):
         tokenise(tmp_path / "out", [str(source)], "gpt2")
-
-
-def test_transport(tmp_path: Path, source: Path) -> None:
-    tokenise(tmp_path / "out", [str(source)], "gpt2")
-    pack(tmp_path / "out", tmp_path / "packed", part_tokens=5)
-    parts = sorted((tmp_path / "packed").glob("*.tokens.*.xz"))
-    assert len(parts) > 2
-    with pytest.raises(ReviserError, match="unpack it first"):
-        Corpus.open(tmp_path / "packed")
-    with pytest.raises(ReviserError, match="not packed"):
-        unpack(tmp_path / "out", tmp_path / "again")
-    unpack(tmp_path / "packed", tmp_path / "again")
-    assert texts_in(tmp_path / "again") == TEXTS
-    assert Manifest.load(tmp_path / "again") == Manifest.load(tmp_path / "out")
-    parts[0].write_bytes(parts[1].read_bytes())
-    with pytest.raises(ReviserError, match="damaged"):
-        unpack(tmp_path / "packed", tmp_path / "again")
 
 
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,11 +220,9 @@ def test_broken_files(tmp_path: Path, name: str, content: bytes, said: str) -> N
 
 
 def test_command(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, packed = str(tmp_path / "out"), str(tmp_path / "packed")
+    out = str(tmp_path / "out")
     assert main([out, "--tokenizer", "gpt2", "--workers", "1", str(source)]) == 0
-    assert main([out, "--pack", packed, "--workers", "1"]) == 0
-    assert main([str(tmp_path / "again"), "--unpack", packed]) == 0
-    assert "again: 4 documents" in capsys.readouterr().out
+    assert "out: 4 documents" in capsys.readouterr().out
     assert main([out, str(tmp_path / "missing.txt"), "--tokenizer", "gpt2", "--workers", "1"]) == 2
     assert f"there is no file {tmp_path / 'missing.txt'}" in capsys.readouterr().err
     assert main([out, str(source)]) == 2

@@ -16,12 +16,13 @@ from reviser.cli.options import run_with
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
+from tests.training.edits.reference import revision_sample
 from tests.training.histories import BASE, small_corpus, some_classes
 from training.batches.loader import Loader, samples_of
 from training.data.corpus import Corpus
 from training.data.edit_files import read_edits
 from training.data.shards import run as run_tokenise
-from training.edits.edit_samples import Parts, Revisions, neighbours, revision_sample
+from training.edits.edit_samples import Parts, Revisions, neighbours
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 

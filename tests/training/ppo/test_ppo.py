@@ -165,7 +165,7 @@ WRITTEN = [
 )
 def test_every_reward_scores_as_it_is_described(spec: str, expected: list[float]) -> None:
     (term,) = parse_rewards([spec], Bystanders(), [RealPrompt([3], [0, 1])])
-    (scores,) = term([WRITTEN])
+    (scores,) = term.score([WRITTEN])
     assert scores == pytest.approx(expected)
 
 

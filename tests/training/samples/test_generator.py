@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES
 from tests.training.histories import BASE, PAPER_VOCABULARY, RICH_VOCABULARY, some_classes, texts_and_tasks, written
-from training.samples.generator import Generator, Texts
-from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task, make_sample
+from tests.training.samples.reference import make_sample
+from training.samples.generator import Generator
+from training.samples.histories import Texts
+from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
 
 CLASSES = some_classes()
 

@@ -22,20 +22,11 @@ from tests.training.histories import (
     texts_and_tasks,
     written,
 )
+from tests.training.samples.reference import make_sample, paper
 from training.data.boundaries import boundary_classes, strength
 from training.data.randomness import KeyedRandom
-from training.samples.obfuscation import (
-    LOCAL,
-    RICH,
-    STRUCTURED,
-    Task,
-    make_sample,
-    restoration,
-    single_moves,
-    survivors,
-    workspace,
-)
-from training.samples.policies import REACH_BACK, paper
+from training.samples.obfuscation import LOCAL, RICH, STRUCTURED, Task, restoration, single_moves, survivors, workspace
+from training.samples.policies import REACH_BACK
 from training.samples.rich import OPERATORS, rich, undoable
 
 Item = TypeVar("Item")

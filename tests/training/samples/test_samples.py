@@ -12,9 +12,8 @@ from reviser.core.vocabulary import Vocabulary
 from tests.training.histories import BASE, RICH_VOCABULARY, small_corpus, some_classes, written
 from training.data.boundaries import SENTENCE, strength
 from training.data.corpus import Corpus
-from training.samples.generator import texts_task
 from training.samples.mixture import Mixture
-from training.samples.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED
+from training.samples.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
 from training.samples.samples import Samples
 
 MIXTURE = Mixture(rich=0.05, max_history=128, p_delete=((1, 0.8), (1, 0.95)))
@@ -59,7 +58,7 @@ def test_every_sample_writes_its_text(samples: Samples) -> None:
     texts, _ = samples.texts(0, 0, count)
     histories = samples.histories(0, 0, count)
     for sample in range(count):
-        task = texts_task(texts, sample, MIXTURE.revisions)
+        task = Task(int(texts.kinds[sample]), int(texts.prefixes[sample]), int(texts.suffixes[sample]))
         ids = histories.ids[sample, : histories.lengths[sample]].tolist()
         assert written(RICH_VOCABULARY, ids, task) == texts.text(sample)
     assert histories.fallbacks <= 0.01 * count

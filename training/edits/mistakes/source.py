@@ -38,7 +38,8 @@ from training.edits.mistakes.generator import (
 )
 from training.edits.mistakes.kinds import MistakeKind, Recipe
 from training.edits.mistakes.units import SPACE, Tokens, find_units
-from training.samples.generator import FAILED, Histories
+from training.samples.generator import FAILED
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 
 _MISTAKE = 9

@@ -59,7 +59,20 @@ _REAL_WORD = 20
 _LISTED = 0.6
 """Share of the misspellings that are taken from the list, where it has some for a word."""
 
-_MARKS = {",": ((";", 1), (".", 1)), ".": ((",", 1),), "?": ((".", 2), ("!", 1)), ";": ((",", 1), (":", 1)), ":": ((",", 1), (";", 1)), "!": ((".", 1),)}  # fmt: skip
+_MARKS = {
+    ",": ((";", 1), (".", 1)),
+    ".": ((",", 1),),
+    "?": ((".", 2), ("!", 1)),
+    ";": ((",", 1), (":", 1)),
+    ":": ((",", 1), (";", 1)),
+    "!": ((".", 1),),
+}
+_PARTS = (
+    ("VERB", MistakeKind.VERB),
+    ("NOUN", MistakeKind.NOUN),
+    ("ADJ", MistakeKind.WORD_FORM),
+    ("ADV", MistakeKind.WORD_FORM),
+)
 _CONTRACTIONS = frozenset({"t", "s", "re", "ve", "ll", "d", "m"})
 
 Alternative = tuple[MistakeKind, float, str]
@@ -156,7 +169,7 @@ class Lexicon:
             return
         lemmas = self._inflect.getAllLemmas(word)
         seen = {word}
-        for part, kind in (("VERB", MistakeKind.VERB), ("NOUN", MistakeKind.NOUN), ("ADJ", MistakeKind.WORD_FORM), ("ADV", MistakeKind.WORD_FORM)):  # fmt: skip
+        for part, kind in _PARTS:
             for lemma in lemmas.get(part, ()):
                 for tag, forms in self._inflect.getAllInflections(lemma, part).items():
                     for form in forms[:1]:
@@ -372,7 +385,10 @@ def _add_phrases(rows: _CollectedRows) -> None:
     for right, *wrong in words.PHRASES:
         for each in wrong:
             _add_cased(rows, MistakeKind.PHRASE, right, each)
-    for kind, groups in ((MistakeKind.CONFUSED, words.CONFUSED + words.SYMMETRIC), (MistakeKind.VERB, words.AUXILIARIES)):  # fmt: skip
+    for kind, groups in (
+        (MistakeKind.CONFUSED, words.CONFUSED + words.SYMMETRIC),
+        (MistakeKind.VERB, words.AUXILIARIES),
+    ):
         for group in groups:
             for right in group if groups is not words.AUXILIARIES else group[:1]:
                 if "'" in right:

@@ -30,7 +30,7 @@ from training.edits.edit_samples import in_passes
 from training.edits.sessions.made_up import ShapeLexicon, made_up_session
 from training.edits.sessions.samples import NextEditSample, next_edit_sample
 from training.edits.sessions.session import EditSession, read_sessions
-from training.samples.generator import Histories
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 
 LEARNED = frozenset({"insert", "move", "stop", "delete"})

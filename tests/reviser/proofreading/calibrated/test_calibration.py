@@ -15,7 +15,6 @@ from reviser.core.canvas import Canvas
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.model.scoring import Scores
-from reviser.proofreading.candidates import first_suggestions
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.document import Draft
 from reviser.proofreading.guard.calibration import (
@@ -232,21 +231,3 @@ def test_a_sentence_without_anything_likely_costs_its_reading_alone() -> None:
         asked.append(policy.asked)
     assert FITTED.search(0.5).least < 0.07 < FITTED.search(0.5).rousing
     assert asked[0] == asked[1] == asked[2]
-    policy = Counting(unlikely)
-    assert first_suggestions(Proofreader(policy, GPT2), [Draft("I like mail.")])[0]
-    assert policy.asked > asked[0]
-
-
-def test_candidates_have_the_models_own_chances_and_are_not_made() -> None:
-    known: Known = UNSURE | {"2 o'clock": ("3 o'clock", 0.9)}
-    drafts = [Draft("All is well.\n\nIt is a old house, becuse my car left at 2 o'clock."), Draft("Fine.")]
-    some, none = first_suggestions(Proofreader(Scripted(known), GPT2, calibration=FITTED), drafts)
-    assert [(one.old, one.new, round(one.confidence, 2)) for one in some] == [
-        ("a", "an", 0.7),
-        ("becuse", "because", 0.3),
-        ("car", "train", 0.6),
-    ]
-    assert all(drafts[0].text[one.start : one.end] == one.old for one in some)
-    # What a veto is against has a say in how many changes a sentence has.
-    assert [round(one.evidence.others, 1) for one in some] == [1.8, 2.2, 1.9]
-    assert none == []

@@ -36,8 +36,8 @@ main = partial(run_one_of, COMMANDS)
 PROSE = (
     "The boats were coming home when she saw that the light was on. It's a long way to the harbour, and nobody knows "
     "whether an old man, who doesn't speak, has the key. He would have told them about the well-known house, but they "
-    "did not listen to his advice. Each other day she walked into the village. Because of the weather, the children were "
-    "quickly tired; they wanted to go home. In London I met a friend of mine. She is better than me at cooking. "
+    "did not listen to his advice. Each other day she walked into the village. Because of the weather, the children "
+    "were quickly tired; they wanted to go home. In London I met a friend of mine. She is better than me at cooking. "
     "There are a lot of people at the station. We arrived late because the train was slow. They're looking for their "
     "keys. The information was very useful. "
 )
