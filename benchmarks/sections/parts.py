@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from benchmarks.measures import flops, statistics
 from benchmarks.measures.statistics import RunSummary
-from benchmarks.protocol.records import Continuation, TextPrompt, read_records
+from benchmarks.protocol.records import Continuation, Prompt, read_records
 from benchmarks.protocol.results import REAL, PerplexityRow, Results
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.report import paper_tables
@@ -314,7 +314,7 @@ SAMPLES = 6
 def samples_of(folder: RunFolder, results: Results) -> list[ReportSample]:
     """What everybody wrote after the first prompts of the first seed."""
     seed = int(next(iter(results["prompts"])))
-    prompts = read_records(folder.file("prompts", f"{seed}.jsonl"), TextPrompt)[:SAMPLES]
+    prompts = read_records(folder.file("prompts", f"{seed}.jsonl"), Prompt)[:SAMPLES]
     written: dict[str, dict[str, Continuation]] = {}
     for entry in results["contestants"]:
         made = read_records(folder.file("generations", f"{entry['file']}.jsonl"), Continuation)
