@@ -18,8 +18,8 @@ from reviser.proofreading.guard.calibration import Search
 from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import Correction, OvertypingReader
 from reviser.proofreading.reading import Passage, corrections_of, find_corrections, overtyping_reader, rules_for
-from reviser.proofreading.stages.whole_words import SureEdit, from_word_to_word
-from reviser.proofreading.suggestion import Suggestion
+from reviser.proofreading.stages.whole_words import from_word_to_word
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph, Span, sentences
 from reviser.session.session import PASSAGE
 
@@ -97,7 +97,7 @@ class ModelStage:
         shown = [self.shown(sentence) for _, sentence in found]
         corrections = self.find_corrections(shown, search, known, tell)
         return [
-            (document, sentence, [*from_word_to_word(sentence, self._edits(sentence, some))])
+            (document, sentence, [*from_word_to_word(sentence, self._suggestions(sentence, some))])
             for (document, sentence), some in zip(found, corrections, strict=True)
         ]
 
@@ -151,8 +151,8 @@ class ModelStage:
         right = self._tokenizer.encode(text[end : _space_before(text, end + size)])
         return Passage(sentence.tokens, left[len(left) - min(len(left), self._side) :], right[: self._side])
 
-    def _edits(self, sentence: Sentence, corrections: Sequence[Correction]) -> list[SureEdit]:
-        """The corrections in characters, in order; those that would cut a character in two are left out."""
+    def _suggestions(self, sentence: Sentence, corrections: Sequence[Correction]) -> list[Suggestion]:
+        """The corrections in characters, in order, of a kind that the words tell; those that would cut a character in two are left out."""
         data = sentence.text.encode()
         lengths = (len(self._tokenizer.token_bytes(token)) for token in sentence.tokens)
         ends = [0, *accumulate(lengths)]
@@ -170,7 +170,7 @@ class ModelStage:
             except UnicodeDecodeError:
                 continue
             before, old = data[:first].decode(), data[first:last].decode()
-            found.append(SureEdit(Edit(len(before), old, text), correction.confidence))
+            found.append(Suggestion(Edit(len(before), old, text), Kind.OTHER, correction.confidence))
         return sorted(found, key=lambda one: (one.edit.start, one.edit.end, one.edit.new, one.confidence))
 
     def _bytes(self, tokens: Sequence[int]) -> bytes:

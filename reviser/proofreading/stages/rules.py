@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from reviser.core.edits import Edit
 from reviser.proofreading.document import Document, Sentence
-from reviser.proofreading.stages.whole_words import SureEdit, from_word_to_word
-from reviser.proofreading.suggestion import Suggestion
+from reviser.proofreading.stages.whole_words import from_word_to_word
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph, Span
 
 
@@ -27,8 +27,10 @@ def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Sugges
         for span, found in matcher().find_in(paragraph):
             sentence = Sentence(paragraph, span)
             text = sentence.text
-            edits = [
-                SureEdit(Edit(one.start, text[one.start : one.end], one.new), one.confidence, one.kind, one.why)
+            some = [
+                Suggestion(
+                    Edit(one.start, text[one.start : one.end], one.new), one.kind or Kind.OTHER, one.confidence, one.why
+                )
                 for one in found
             ]
-            yield sentence, [*from_word_to_word(sentence, edits)]
+            yield sentence, [*from_word_to_word(sentence, some)]

@@ -4,39 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from reviser.core.edits import Edit
 from reviser.proofreading.changes import changes, kind_of
 from reviser.proofreading.document import Sentence
 from reviser.proofreading.suggestion import Kind, Suggestion
 
-
-class SureEdit(NamedTuple):
-    """An edit of a sentence's text, and the confidence in it; its kind and a reason, where more is known than the
-    words."""
-
-    edit: Edit
-    confidence: float
-    kind: Kind | None = None
-    reason: str = ""
-
-
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _FINAL = ".!?…;:,"
 
 
-def from_word_to_word(sentence: Sentence, edits: Sequence[SureEdit]) -> Iterator[Suggestion]:
-    """The edits of a sentence, which are in order, as suggestions for its paragraph.
+def from_word_to_word(sentence: Sentence, found: Sequence[Suggestion]) -> Iterator[Suggestion]:
+    """Suggestions for the text of a sentence, which are in order, as suggestions for its paragraph.
 
     One that replaces several words, each by one, is that many suggestions. Any other is one, to be made whole or not.
+    What is of the kind `OTHER` gets the kind that the words tell.
     """
     text, low = sentence.text, sentence.span.start
     gap = len(text) - len(text.lstrip())
     place = -1
-    for edit, confidence, kind, reason in _whole(text, edits):
+    for one in _whole(text, found):
+        edit = one.edit
         written = _as_apostrophes(sentence.paragraph.text, edit.old, edit.new)
         after = _as_fragment(sentence, text[: edit.start] + written + text[edit.end :])
         if not after.strip() or after[:gap] != text[:gap]:
@@ -53,14 +44,14 @@ def from_word_to_word(sentence: Sentence, edits: Sequence[SureEdit]) -> Iterator
             continue
         place = parts[-1].end
         for part in parts:
-            yield Suggestion(part.edit.moved(low), kind or part.kind, confidence, reason)
+            yield replace(one, edit=part.edit.moved(low), kind=part.kind if one.kind is Kind.OTHER else one.kind)
 
 
-def _whole(text: str, edits: Sequence[SureEdit]) -> Iterator[SureEdit]:
-    """The edits, those of one word made one, which is as sure as the least sure of them."""
-    groups: list[list[SureEdit]] = []
+def _whole(text: str, found: Sequence[Suggestion]) -> Iterator[Suggestion]:
+    """The suggestions, those about one word made one, which is as sure as the least sure of them."""
+    groups: list[list[Suggestion]] = []
     reached = -1
-    for one in edits:
+    for one in found:
         start, end = _reach(text, one.edit)
         if groups and one.edit.start < groups[-1][-1].edit.end:
             continue
@@ -75,7 +66,7 @@ def _whole(text: str, edits: Sequence[SureEdit]) -> Iterator[SureEdit]:
         for before, other in pairwise(group):
             pieces += [text[before.edit.end : other.edit.start], other.edit.new]
         whole = Edit(first.start, text[first.start : last.end], "".join(pieces))
-        yield group[0]._replace(edit=whole, confidence=min(one.confidence for one in group))
+        yield replace(group[0], edit=whole, confidence=min(one.confidence for one in group))
 
 
 def _reach(text: str, edit: Edit) -> tuple[int, int]:
