@@ -161,7 +161,7 @@ def test_a_whole_new_text_replaces_the_old(editor: ToyEditor) -> None:
 
 def test_huge_lines_and_texts_are_served(editor: ToyEditor) -> None:
     editor.set(live={"maxActions": 60})
-    editor.open("word " * 100_000)
+    editor.open("It was a quiet day. " * 25_000 + "The cat sat ")
     editor.edit(100_000, 100_000, "😀")
     assert editor.mirror() == editor.text
     assert editor.ghost_text(invoked=False)
