@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 from reviser.core.edits import Edit
 from reviser.editor.incremental import IncrementalChecker
 from reviser.proofreading.document import Draft, Proofread, Sentence
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.stages.whole_words import SureEdit, from_word_to_word
-from reviser.proofreading.suggestion import Kind, with_suggestions
+from reviser.proofreading.stages.whole_words import from_word_to_word
+from reviser.proofreading.suggestion import Kind, Suggestion, with_suggestions
 from reviser.prose import Format, Span, paragraphs
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
@@ -112,10 +113,15 @@ def test_what_was_corrected_stays_as_it_is() -> None:
 
 def test_a_rule_may_know_the_kind_and_the_reason() -> None:
     paragraph = paragraphs("We took a lunch.", Format.PLAIN)[0]
-    edit = SureEdit(Edit(7, " a", ""), 0.8, Kind.OTHER, "Meals have no article.")
+    edit = Suggestion(Edit(7, " a", ""), Kind.EXTRA_WORD, 0.8, "Meals have no article.")
     (one,) = from_word_to_word(Sentence(paragraph, Span(0, 16)), [edit])
-    assert (one.old.strip(), one.kind, one.confidence, one.reason) == ("a", Kind.OTHER, 0.8, "Meals have no article.")
-    (told,) = from_word_to_word(Sentence(paragraph, Span(0, 16)), [edit._replace(kind=None)])
+    assert (one.old.strip(), one.kind, one.confidence, one.reason) == (
+        "a",
+        Kind.EXTRA_WORD,
+        0.8,
+        "Meals have no article.",
+    )
+    (told,) = from_word_to_word(Sentence(paragraph, Span(0, 16)), [replace(edit, kind=Kind.OTHER)])
     assert told.kind is Kind.ARTICLE
 
 
