@@ -292,10 +292,7 @@ def test_without_ar_there_is_nothing_to_compare_with() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--scale", "lab", "--stage", "train"], "are for the scales bench"),
-        (["--scale", "lab", "--budgets", "72"], "are for the scales bench"),
         (["--scale", "smoke", "--budgets", "3"], "3M is no budget"),
-        (["--scale", "smoke", "--steps", "3"], "are not for this scale"),
         (["--scale", "smoke", "--stage", "judge"], "holds no texts to judge"),
     ],
 )
