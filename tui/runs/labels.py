@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # So many tokens beside the place of a move are looked at for its words.
 _NEAR = 6
+# With more letters beside the place, the second word behind it is left out.
+_ROOM = 18
 
 
 def full_label(frame: Frame, tokens: Sequence[int]) -> str:
@@ -42,11 +44,13 @@ def _place(tokens: Sequence[int], at: int, tokenizer: Tokenizer) -> str:
 
     before = decode(tokenizer, tokens[max(at - _NEAR, 0) : at])
     behind = decode(tokenizer, tokens[at : at + _NEAR])
-    words = (behind[: len(behind) - len(behind.lstrip())] + " ".join(behind.split()[:2])) if behind.strip() else ""
+    words = behind.split()[:2]
     if not words:
         return "the end"
-    last = before.split(" ")[-1] if before.strip() else ""
-    return f'"{_on_one_line(last)}|{_on_one_line(words)}"'
+    last = before.split(" ")[-1]
+    shown = words if len(last) + sum(map(len, words)) < _ROOM else words[:1]
+    gap = behind[: len(behind) - len(behind.lstrip())]
+    return f'"{_on_one_line(last)}|{_on_one_line(gap + " ".join(shown))}"'
 
 
 def _on_one_line(text: str) -> str:

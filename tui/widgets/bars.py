@@ -79,7 +79,7 @@ class StatusLine(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.said = ("", "", "")
+        self.said: tuple[str, ...] = ("",)
         # Each with how grave it is.
         self.messages: list[tuple[str, str]] = []
 
@@ -97,20 +97,20 @@ class StatusLine(Widget):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._rows(width))
 
-    def say(self, run: str, file: str, place: str) -> None:
-        """The run at the left; the file and the place at the right, as far as there is room."""
-        if (run, file, place) != self.said:
-            self.said = (run, file, place)
+    def say(self, run: str, *facts: str) -> None:
+        """The run at the left; at the right the facts, the first ones only as far as there is room."""
+        if (run, *facts) != self.said:
+            self.said = (run, *facts)
             self.refresh()
 
     def render(self) -> Text:
         return Text("\n", no_wrap=True).join(self._rows(self.size.width))
 
     def _rows(self, width: int) -> list[Text]:
-        run, file, place = self.said
-        right = f"{file}  {place} " if file else f"{place} "
-        if cell_len(right) + cell_len(run) + 2 > width:
-            right = f"{place} "
+        run, *facts = self.said
+        while len(facts) > 1 and cell_len("  ".join(filter(None, facts))) + cell_len(run) + 3 > width:
+            facts = facts[1:]
+        right = "  ".join(filter(None, facts)) + " "
         room = max(0, width - cell_len(right))
         *rows, last = [Text(), *self._told(width - 2)]
         if not last or cell_len(last.plain) + 2 > room:

@@ -16,7 +16,7 @@ from tui.widgets.bars import KeyBar, StatusLine, TabBar
 from tui.widgets.find_bar import FindBar
 from tui.widgets.mistake_list import HINTS, MistakeList
 from tui.widgets.panels import SidePanel, Timeline
-from tui.widgets.status_text import mistakes_in_words, place_in_words, run_in_words
+from tui.widgets.status_text import extent_in_words, mistakes_in_words, place_in_words, run_in_words
 from tui.widgets.text.editor import Editor
 
 Clock = Callable[[], float]
@@ -101,7 +101,7 @@ class Desk:
         self.tab_bar.fill(labels, self._sheets.index)
         file = sheet.file.description if sheet.file else ""
         told = run_in_words(sheet, self._waited(sheet)) or mistakes_in_words(sheet)
-        self.status_line.say(told, file, place_in_words(sheet))
+        self.status_line.say(told, file, extent_in_words(sheet), place_in_words(sheet))
         rows = self.mistake_list
         listing = rows.is_attached and rows.screen.focused is rows
         self.key_bar.fill(HINTS if listing else footer_hints(sheet, self._settings.keys))

@@ -53,12 +53,17 @@ def mistakes_in_words(sheet: Sheet) -> str:
 
 
 def place_in_words(sheet: Sheet) -> str:
-    """How many words there are, or how much is selected; and line and column of the cursor."""
-    selection, buffer = sheet.draft.selection, sheet.draft.buffer
-    line = buffer.line_of(selection.cursor)
-    place = f"{line + 1}:{selection.cursor - buffer.line_start(line) + 1}"
+    """Line and column of the cursor."""
+    cursor, buffer = sheet.draft.selection.cursor, sheet.draft.buffer
+    line = buffer.line_of(cursor)
+    return f"{line + 1}:{cursor - buffer.line_start(line) + 1}"
+
+
+def extent_in_words(sheet: Sheet) -> str:
+    """How many words there are, or how much is selected."""
+    selection = sheet.draft.selection
     if selection.empty:
-        return f"{counted(sheet.words.number, 'word')}  {place}"
+        return counted(sheet.words.number, "word")
     words = sheet.words.selected
     told = counted(selection.end - selection.start, "character") if words is None else counted(words, "word")
-    return f"{told} selected  {place}"
+    return f"{told} selected"

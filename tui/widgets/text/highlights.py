@@ -53,8 +53,11 @@ def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
     for item in review.open_items:
         if item.old:
             ghost = _ghost(item.patch.start, item.old, styles.old_here if item is here else styles.old, bare)
-            apart = bool(item.new) and not item.old[-1].isspace() and not item.new[0].isspace()
-            found.append(replace(ghost, text=f"{ghost.text} ", bare=1) if apart else ghost)
+            if item.new:
+                # A space apart from what is new.
+                text = ghost.text if item.old[-1].isspace() else f"{ghost.text} "
+                ghost = replace(ghost, text=text, bare=int(text[-1] == " "))
+            found.append(ghost)
     return found
 
 
