@@ -20,10 +20,7 @@ from textual.widgets import Input
 
 from reviser.core.errors import ReviserError
 from reviser.editor.lists import Lists
-from tui.actions.files import FileActions
-from tui.actions.mistakes import MistakeActions
-from tui.actions.runs import RunActions
-from tui.actions.view import ViewActions
+from tui.actions import Parts, actions_of
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.files import Files
@@ -39,17 +36,20 @@ from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.signals import leave_on_signals
 from tui.terminal import Burst, driver_class
+from tui.widgets.bars import TabBar
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
 from tui.widgets.find_bar import FindBar
 from tui.widgets.keyboard import written_by
 from tui.widgets.order import Begun, is_taken_by_all, keys_before_are_taken
+from tui.widgets.panels import SidePanel, Timeline
+from tui.widgets.rows import Rows
 from tui.widgets.text.editor import Editor, typed_text
 from tui.widgets.text.text_view import TextView
 from tui.widgets.themes import DARK, LIGHT
 
 
-class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None], inherit_bindings=False):
+class EditorApp(App[None], inherit_bindings=False):
     """The editor. Keys and messages come in here; what they bring about is done by the parts."""
 
     TITLE = "Reviser"
@@ -99,6 +99,19 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
         self.proofreading = Proofreading(self.sheets, self.writer, self.settings, self.desk, prompts, now, lists)
         self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
+        parts = Parts(
+            self,
+            self.sheets,
+            self.desk,
+            prompts,
+            self.player,
+            self.files,
+            self.run_files,
+            self.proofreading,
+            self.autosave,
+        )
+        for name, action in actions_of(parts).items():
+            setattr(self, f"action_{name}", action)
 
     @property
     def sheet(self) -> Sheet:
@@ -241,6 +254,29 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
     ) -> None:
         """Say something in passing, where it covers no text."""
         self.desk.status_line.tell(message, severity, self.NOTIFICATION_TIMEOUT if timeout is None else timeout)
+
+    # Messages of the widgets
+
+    def on_timeline_scrubbed(self, event: Timeline.Scrubbed) -> None:
+        self.player.scrub(event.depth)
+
+    def on_side_panel_go_to(self, event: SidePanel.GoTo) -> None:
+        self.player.go_to(event.node)
+
+    def on_side_panel_take(self, event: SidePanel.Take) -> None:
+        self.player.choose(event.option)
+
+    def on_tab_bar_picked(self, event: TabBar.Picked) -> None:
+        self.desk.show(self.sheets[event.index])
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Walking through the list of mistakes walks through the text."""
+        if event.rows is self.desk.mistake_list:
+            self.proofreading.look_at_number(event.index)
+
+    def on_rows_taken(self, event: Rows.Taken) -> None:
+        if event.rows is self.desk.mistake_list:
+            self.desk.focus(self.desk.editor)
 
     # Actions of several parts
 

@@ -50,46 +50,35 @@ def _text(id: str, key: str, action: str, title: str, help: str = "") -> Command
     return Command(id, key, action, title, help, of_text=True)
 
 
+def _plain(id: str, key: str, title: str, help: str, footer: str = "") -> Command:
+    """A command whose action has its name."""
+    return Command(id, key, id.replace("-", "_"), title, help, footer)
+
+
 def _move(key: str, where: str, title: str) -> Command:
     return _text(f"move-{where}", key, f"move('{where}')", title)
 
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Writing with the model": (
-        Command("continue", "f5", "continue", "Continue the text", "Write on at the end", "Continue"),
-        Command(
-            "infill",
-            "f6",
-            "infill",
-            "Write here",
-            "Write at the cursor, or in the place of the selection",
-            "Write here",
-        ),
-        Command(
-            "revise", "ctrl+e", "revise", "Revise", "Revise the selection, or the paragraph at the cursor", "Revise"
-        ),
-        Command("pause", "f7", "pause", "Pause or resume", "Halt the run, or let it go on", "Pause"),
-        Command("step", "f8", "step", "One step", "Take one step and wait", "Step"),
-        Command(
+        _plain("continue", "f5", "Continue the text", "Write on at the end", "Continue"),
+        _plain("infill", "f6", "Write here", "Write at the cursor, or in the place of the selection", "Write here"),
+        _plain("revise", "ctrl+e", "Revise", "Revise the selection, or the paragraph at the cursor", "Revise"),
+        _plain("pause", "f7", "Pause or resume", "Halt the run, or let it go on", "Pause"),
+        _plain("step", "f8", "One step", "Take one step and wait", "Step"),
+        _plain(
             "rewrite",
             "f9",
-            "rewrite",
             "Another way from here",
             "Let the model choose anew from the step that is shown",
             "Other way",
         ),
-        Command(
-            "keep",
-            "ctrl+k",
-            "keep",
-            "Keep the run",
-            "Accept what was written, or all changes that are not decided",
-            "Keep",
+        _plain(
+            "keep", "ctrl+k", "Keep the run", "Accept what was written, or all changes that are not decided", "Keep"
         ),
-        Command(
+        _plain(
             "discard",
             "alt+d",
-            "discard",
             "Discard the run",
             "Reject what was written, or all changes that are not decided; undo brings it back",
             "Discard",
@@ -97,7 +86,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("stop", "escape", "escape", "Stop", "Stop writing; back to the text"),
         Command("faster", "ctrl+up", "speed(1)", "Faster", "More actions a second"),
         Command("slower", "ctrl+down", "speed(-1)", "Slower", "Fewer actions a second"),
-        Command("full-speed", "alt+g", "full_speed", "At full speed", "The rest of the run at once", "Full speed"),
+        _plain("full-speed", "alt+g", "At full speed", "The rest of the run at once", "Full speed"),
     ),
     "Looking through changes": (
         Command(
@@ -125,7 +114,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("fix", "alt+m", "fix('this')", "Fix this", "The mistake at the cursor", "Fix"),
         Command("fix-kind", "", "fix('kind')", "Fix all of this kind", "In the whole text"),
         Command("fix-all", "", "fix('all')", "Fix all mistakes", "In the whole text"),
-        Command("ignore", "alt+i", "ignore", "Ignore this here", "Leave it as it is, for good", "Ignore"),
+        _plain("ignore", "alt+i", "Ignore this here", "Leave it as it is, for good", "Ignore"),
         Command(
             "add-word-project",
             "",
@@ -136,34 +125,33 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "add-word-user", "", "add_word('user')", "Add the word to your words", "Nothing is found about it any more"
         ),
-        Command(
+        _plain(
             "mistakes",
             "ctrl+l",
-            "mistakes",
             "List of mistakes",
             "Show or hide it; in it: m k a fix this, its kind, all; i ignores; w u add the word",
             "Mistakes",
         ),
-        Command("proofread", "", "proofread", "Look for mistakes or not", "While you pause; on or off"),
+        _plain("proofread", "", "Look for mistakes or not", "While you pause; on or off"),
     ),
     "Looking at a run": (
-        Command("panel", "f4", "panel", "Show or hide the panel", "Log, options, branches, figures", "Panel"),
-        Command("timeline", "ctrl+t", "timeline", "Timeline", "Scrub through the run with the arrows", "Timeline"),
-        Command("play-file", "", "play_file", "Play a trajectory file", "Open a recorded run"),
-        Command("save-run", "", "save_run", "Save the run", "As a trajectory file, all branches"),
-        Command("export-page", "", "export_page", "Export the run as a page", "HTML that plays it"),
-        Command("export-diff", "", "export_diff", "Export the run as a patch", "A unified diff"),
+        _plain("panel", "f4", "Show or hide the panel", "Log, options, branches, figures", "Panel"),
+        _plain("timeline", "ctrl+t", "Timeline", "Scrub through the run with the arrows", "Timeline"),
+        _plain("play-file", "", "Play a trajectory file", "Open a recorded run"),
+        _plain("save-run", "", "Save the run", "As a trajectory file, all branches"),
+        _plain("export-page", "", "Export the run as a page", "HTML that plays it"),
+        _plain("export-diff", "", "Export the run as a patch", "A unified diff"),
     ),
     "Files": (
-        Command("new", "ctrl+n", "new", "New text", "An empty text in a new tab"),
-        Command("open", "ctrl+o", "open", "Open a file", "In a new tab"),
-        Command("save", "ctrl+s", "save", "Save", "Write the file, in one step", "Save"),
-        Command("save-as", "f12", "save_as", "Save as", "Write to another file"),
-        Command("close", "alt+w", "close", "Close the tab", "Asks if there are unsaved changes"),
+        _plain("new", "ctrl+n", "New text", "An empty text in a new tab"),
+        _plain("open", "ctrl+o", "Open a file", "In a new tab"),
+        _plain("save", "ctrl+s", "Save", "Write the file, in one step", "Save"),
+        _plain("save-as", "f12", "Save as", "Write to another file"),
+        _plain("close", "alt+w", "Close the tab", "Asks if there are unsaved changes"),
         Command("next-tab", "ctrl+pagedown,alt+right", "tab(1)", "Next tab", "The file to the right"),
         Command("previous-tab", "ctrl+pageup,alt+left", "tab(-1)", "Previous tab", "The file to the left"),
-        Command("recover", "", "recover", "Recover a text", "What a crash left, or was discarded"),
-        Command("reload", "", "reload", "Read the file again", "Take over what is on disk"),
+        _plain("recover", "", "Recover a text", "What a crash left, or was discarded"),
+        _plain("reload", "", "Read the file again", "Take over what is on disk"),
         Command("quit", "ctrl+q", "quit", "Quit", "Asks if there are unsaved changes", "Quit", True),
     ),
     "Editing": (
@@ -181,7 +169,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("replace", "ctrl+r", "find(True)", "Find and replace", "One by one, or all with alt+a"),
         Command("find-next", "f3", "find_next(True)", "Find the next", "Go to the next match"),
         Command("find-previous", "shift+f3", "find_next(False)", "Find the previous", "Go back one match"),
-        Command("go-to-line", "ctrl+g", "go_to_line", "Go to a line", "By its number"),
+        _plain("go-to-line", "ctrl+g", "Go to a line", "By its number"),
     ),
     "Moving; with Shift: selecting": (
         _move("left", "left", "Left"),
@@ -198,10 +186,10 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _move("pagedown", "page_down", "A page down"),
     ),
     "View": (
-        Command("wrap", "alt+z", "wrap", "Wrap lines or not", "Long lines in several rows"),
-        Command("numbers", "alt+n", "numbers", "Line numbers on or off", "At the left edge"),
-        Command("theme", "f2", "theme", "Light or dark", "Switch the theme"),
-        Command("help", "f1", "help", "Help", "All keys", "Help"),
+        _plain("wrap", "alt+z", "Wrap lines or not", "Long lines in several rows"),
+        _plain("numbers", "alt+n", "Line numbers on or off", "At the left edge"),
+        _plain("theme", "f2", "Light or dark", "Switch the theme"),
+        _plain("help", "f1", "Help", "All keys", "Help"),
         Command("palette", "ctrl+p", "command_palette", "Command palette", "Every command by its name", priority=True),
     ),
 }
@@ -213,28 +201,20 @@ PALETTE = [command for command in _ALL if command.id != "palette" and command.he
 
 # From left to right.
 _FOOTER = (
-    "help",
-    "accept",
-    "reject",
-    "next-change",
-    "pause",
-    "full-speed",
-    "step",
-    "rewrite",
-    "keep",
-    "discard",
-    "timeline",
-    "panel",
-    "fix",
-    "ignore",
-    "next-mistake",
-    "mistakes",
-    "continue",
-    "infill",
-    "revise",
-    "save",
-    "find",
-    "quit",
+    *(
+        "help",
+        "accept",
+        "reject",
+        "next-change",
+        "pause",
+        "full-speed",
+        "step",
+        "rewrite",
+        "keep",
+        "discard",
+        "timeline",
+    ),
+    *("panel", "fix", "ignore", "next-mistake", "mistakes", "continue", "infill", "revise", "save", "find", "quit"),
 )
 # What a narrow footer shows rather than the rest: what matters at the moment, and the way out.
 _FIRST = (

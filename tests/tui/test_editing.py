@@ -559,10 +559,11 @@ def test_help_theme_and_palette(tmp_path: Path) -> None:
     drive(editor(tmp_path, TEXT), script)
 
 
-def test_every_command_can_be_carried_out() -> None:
+def test_every_command_can_be_carried_out(tmp_path: Path) -> None:
+    app = editor(tmp_path)
     for command in COMMANDS:
         name = command.action.partition("(")[0]
-        assert callable(getattr(EditorApp, f"action_{name}"))
+        assert callable(getattr(app, f"action_{name}"))
     ids = [command.id for command in COMMANDS]
     assert len(set(ids)) == len(ids)
     keys = [key for command in COMMANDS for key in command.key.split(",") if key]

@@ -21,7 +21,7 @@ _MESSAGES = 3
 
 
 class TabBar(Widget):
-    """The open files; a dot marks those with unsaved changes."""
+    """Names in a row, one of which is the active one: of the open files, or of what a panel can show."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tab-bar--active"}
 
@@ -29,9 +29,9 @@ class TabBar(Widget):
     class Picked(Message):
         index: int
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Sequence[str] = ()) -> None:
         super().__init__()
-        self._labels: Sequence[str] = ()
+        self._labels = labels
         self._active = 0
         self._edges: list[tuple[int, int]] = []
 

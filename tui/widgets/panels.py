@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -21,6 +19,7 @@ from reviser.core.counts import counted
 from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.runs.tree import ActionOption, Node
+from tui.widgets.bars import TabBar
 from tui.widgets.rows import Rows
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -105,40 +104,6 @@ def figures(statistics: Statistics, width: int) -> str:
     return f"{told}\n\nWhen each part was written\n{picture}\nfrom its start to its end; low is early"
 
 
-class PanelTabs(Widget):
-    """The names of the panels, in one row."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"panel-tabs--active"}
-
-    @dataclass
-    class Picked(Message):
-        name: str
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__()
-        self._names = names
-        self._active = names[0]
-
-    def activate(self, name: str) -> None:
-        self._active = name
-        self.refresh()
-
-    def render(self) -> Text:
-        active = self.get_component_rich_style("panel-tabs--active")
-        text = Text(no_wrap=True)
-        for name in self._names:
-            text.append(f" {name} ", active if name == self._active else "")
-        return text
-
-    def on_click(self, event: events.Click) -> None:
-        at = 0
-        for name in self._names:
-            at += len(name) + 2
-            if event.x < at:
-                self.post_message(self.Picked(name))
-                return
-
-
 class Figures(Static, can_focus=True):
     """Text that can have the focus, so that keys still reach the panel."""
 
@@ -167,7 +132,7 @@ class SidePanel(Vertical):
         self._branches: list[Branch] = []
 
     def compose(self) -> ComposeResult:
-        yield PanelTabs(self.NAMES)
+        yield TabBar(self.NAMES)
         with ContentSwitcher(initial="Log"):
             yield Rows("No run yet: F5 continues the text.", id="Log")
             yield Rows("No other options are known here.", id="Options")
@@ -181,7 +146,7 @@ class SidePanel(Vertical):
     def activate(self, name: str) -> None:
         had_focus = self.has_focus_within
         self.query_one(ContentSwitcher).current = name
-        self.query_one(PanelTabs).activate(name)
+        self.query_one(TabBar).fill(self.NAMES, self.NAMES.index(name))
         self.update_from(self._run)
         if had_focus:
             self.focus_content()
@@ -222,9 +187,9 @@ class SidePanel(Vertical):
         if self.active == "Figures":
             self.update_from(self._run)
 
-    def on_panel_tabs_picked(self, event: PanelTabs.Picked) -> None:
+    def on_tab_bar_picked(self, event: TabBar.Picked) -> None:
         event.stop()
-        self.activate(event.name)
+        self.activate(self.NAMES[event.index])
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Walking through the log walks through the run."""

@@ -14,19 +14,19 @@ from tests.conftest import PAPER_TRAJECTORIES
 from tests.tui.driving import QUICK, drive, editor, until
 from tui.app import EditorApp
 from tui.runs.recordings import read_recordings, recorded_run
-from tui.runs.run import Run
-from tui.settings import Settings
+from tui.runs.run import DraftRun
+from tui.settings import TuiSettings
 
 SLOW = replace(QUICK, speed=4)
 
 
-def paper_run() -> Run:
+def paper_run() -> DraftRun:
     return recorded_run(read_recordings(PAPER_TRAJECTORIES)[5], Gpt2Tokenizer())
 
 
 def test_a_move_stays_longer_than_other_steps() -> None:
     run = paper_run()
-    run.speed = Settings().speed
+    run.speed = TuiSettings().speed
     run.play(0.0)
     shown: list[float] = []
     for tick in range(80 * 300):

@@ -165,6 +165,12 @@ class TextView(Widget):
     def watch_word_wrap(self) -> None:
         self._settle_top()
 
+    def switch_wrap(self) -> None:
+        self.word_wrap = not self.word_wrap
+
+    def switch_numbers(self) -> None:
+        self.line_numbers = not self.line_numbers
+
     def _settle_top(self) -> None:
         self.viewport.settle_top()
         self.refresh()

@@ -1,0 +1,111 @@
+"""The actions of the application, by the part that carries each out; keys and the palette name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from textual.app import App
+
+from tui.autosave import Autosave
+from tui.document.draft import Selection
+from tui.files import Files
+from tui.player.player import Player
+from tui.player.run_files import RunFiles
+from tui.prompts import Prompts
+from tui.proofreading.proofreading import Proofreading
+from tui.sheets import Sheets
+from tui.widgets.desk import Desk
+
+Action = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What carries out the actions of an app."""
+
+    app: App[None]
+    sheets: Sheets
+    desk: Desk
+    prompts: Prompts
+    player: Player
+    files: Files
+    run_files: RunFiles
+    proofreading: Proofreading
+    autosave: Autosave
+
+
+def actions_of(parts: Parts) -> dict[str, Action]:
+    """What the app can be told to do. What asks questions is done in a worker of the app, which goes on meanwhile."""
+    player, files, runs, desk, sheets = parts.player, parts.files, parts.run_files, parts.desk, parts.sheets
+
+    def asking(act: Callable[[], Coroutine[Any, Any, object]]) -> Action:
+        return lambda: parts.app.run_worker(act())
+
+    return {
+        "continue": player.continue_,
+        "infill": player.infill,
+        "revise": player.revise,
+        "pause": player.pause_or_play,
+        "step": player.step,
+        "rewrite": player.rewrite,
+        "keep": player.keep,
+        "discard": player.discard,
+        "speed": player.change_speed,
+        "full_speed": player.finish,
+        "look": player.look,
+        "decide": player.decide,
+        "play_file": asking(runs.open),
+        "save_run": asking(runs.save),
+        "export_page": asking(runs.export_page),
+        "export_diff": asking(runs.export_diff),
+        "mistake": parts.proofreading.go,
+        "fix": parts.proofreading.fix,
+        "ignore": parts.proofreading.ignore,
+        "add_word": parts.proofreading.add_word,
+        "proofread": parts.proofreading.switch,
+        "mistakes": desk.switch_mistakes,
+        "new": files.new,
+        "open": asking(lambda: _open(parts)),
+        "recover": asking(parts.autosave.recover),
+        # Without a question at once, so that what is typed next is not yet in the file.
+        "save": lambda: _save(parts),
+        "save_as": asking(lambda: files.save_as(sheets.current)),
+        "reload": lambda: files.read_again(sheets.current),
+        "close": asking(lambda: files.close(sheets.current)),
+        "tab": lambda by: desk.show(sheets[(sheets.index + by) % len(sheets)]),
+        "panel": desk.switch_panel,
+        "timeline": lambda: desk.focus(desk.timeline) if sheets.current.open_run is not None else None,
+        "focus_editor": lambda: desk.focus(desk.editor),
+        "find": lambda replacing: desk.find_bar.open(replacing=replacing),
+        "find_next": lambda forwards: desk.find_bar.find_again(forwards=forwards),
+        "go_to_line": asking(lambda: _go_to_line(parts)),
+        "wrap": desk.editor.switch_wrap,
+        "numbers": desk.editor.switch_numbers,
+    }
+
+
+async def _open(parts: Parts) -> None:
+    if sheet := await parts.files.open():
+        await parts.autosave.offer_leftovers_of(sheet)
+
+
+def _save(parts: Parts) -> None:
+    if parts.files.asks_before_saving(parts.sheets.current):
+        parts.app.run_worker(parts.files.save(parts.sheets.current))
+    else:
+        parts.files.write(parts.sheets.current)
+
+
+async def _go_to_line(parts: Parts) -> None:
+    buffer = parts.sheets.current.draft.buffer
+    answer = await parts.prompts.ask_line(f"Go to line (1 to {buffer.line_count})")
+    if answer is None:
+        return
+    try:
+        line = max(1, min(int(answer), buffer.line_count)) - 1
+    except ValueError:
+        parts.prompts.warn(f"{answer[:20]} is not the number of a line.")
+        return
+    parts.desk.editor.select(Selection.at(buffer.line_start(line)))
