@@ -22,7 +22,7 @@ Action = Callable[..., object]
 
 
 @dataclass(frozen=True)
-class Parts:
+class EditorParts:
     """What carries out the actions of an app."""
 
     app: App[None]
@@ -36,7 +36,7 @@ class Parts:
     autosave: Autosave
 
 
-def actions_of(parts: Parts) -> dict[str, Action]:
+def actions_of(parts: EditorParts) -> dict[str, Action]:
     """What the app can be told to do. What asks questions is done in a worker of the app, which goes on meanwhile."""
     player, files, runs, desk, sheets = parts.player, parts.files, parts.run_files, parts.desk, parts.sheets
 
@@ -86,19 +86,19 @@ def actions_of(parts: Parts) -> dict[str, Action]:
     }
 
 
-async def _open(parts: Parts) -> None:
+async def _open(parts: EditorParts) -> None:
     if sheet := await parts.files.open():
         await parts.autosave.offer_leftovers_of(sheet)
 
 
-def _save(parts: Parts) -> None:
+def _save(parts: EditorParts) -> None:
     if parts.files.asks_before_saving(parts.sheets.current):
         parts.app.run_worker(parts.files.save(parts.sheets.current))
     else:
         parts.files.write(parts.sheets.current)
 
 
-async def _go_to_line(parts: Parts) -> None:
+async def _go_to_line(parts: EditorParts) -> None:
     buffer = parts.sheets.current.draft.buffer
     answer = await parts.prompts.ask_line(f"Go to line (1 to {buffer.line_count})")
     if answer is None:

@@ -20,7 +20,7 @@ from textual.widgets import Input
 
 from reviser.core.errors import ReviserError
 from reviser.editor.lists import Lists
-from tui.actions import Parts, actions_of
+from tui.actions import EditorParts, actions_of
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.files import Files
@@ -99,7 +99,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
         self.proofreading = Proofreading(self.sheets, self.writer, self.settings, self.desk, prompts, now, lists)
         self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
-        parts = Parts(
+        parts = EditorParts(
             self,
             self.sheets,
             self.desk,
