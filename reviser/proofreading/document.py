@@ -157,7 +157,7 @@ class Document:
         # Neither edits nor their new texts overlap, so that those near the stretch stand together.
         nearest = bisect_left(self.made, start, key=lambda made: made.end)
         for first, last, change in islice(self.made, nearest, None):
-            if first > end:
+            if first > end + 1:
                 break
             if change in self._open:
                 continue

@@ -12,9 +12,9 @@ from reviser.proofreading.language.speech import speech_in
     [
         ("He said “no” and went.", ["“no”"]),
         ('"We was there," he said, "and they was too."', ['"We was there,"', '"and they was too."']),
-        ("'It's the dogs' bed,' she said.", ["'It's the dogs' bed,'"]),
+        ("'It's the dog's bed,' she said.", ["'It's the dog's bed,'"]),
         ("He said: “It goes on", ["“It goes on"]),
-        ("The dogs' bed isn't Tom's.", []),
+        ("The dog's bed isn't Tom's.", []),
     ],
 )
 def test_speech(text: str, speech: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import pytest
@@ -86,8 +86,10 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
 class StageAlone(ModelStage):
     """A stage that reads everything itself."""
 
-    def find_corrections(self, passages: Sequence[Passage], search: Search, known: Readings) -> list[list[Correction]]:
-        return super().find_corrections(passages, search, {})
+    def find_corrections(
+        self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
+    ) -> list[list[Correction]]:
+        return super().find_corrections(passages, search, {}, tell)
 
 
 class CountingStage(ModelStage):
@@ -95,10 +97,12 @@ class CountingStage(ModelStage):
 
     shared = read = 0
 
-    def find_corrections(self, passages: Sequence[Passage], search: Search, known: Readings) -> list[list[Correction]]:
+    def find_corrections(
+        self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
+    ) -> list[list[Correction]]:
         self.read += len(passages)
         self.shared += len(known)
-        return super().find_corrections(passages, search, known)
+        return super().find_corrections(passages, search, known, tell)
 
 
 def sharing_and_alone(
