@@ -13,6 +13,7 @@ COMMANDS = {
     "everyday": ("everyday.command", "everyday openings: a critic, and broken joins"),
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "infill": ("measures.infill", "how well gaps are filled"),
+    "judgement": ("next_edits.fitting", "how likely a possible next edit is made"),
     "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lsp": ("speed.suggestions.command", "how quick the language server is"),
     "next-edits": ("next_edits.command", "how well next edits are foretold"),

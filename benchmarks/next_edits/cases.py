@@ -7,51 +7,54 @@ from dataclasses import dataclass
 
 from reviser.core.edits import Edit
 from reviser.next_edits.prompt import RecentEdit, recent_edit
-from training.edits.sessions.session import EditSession
+from training.edits.sessions.session import EditSession, halfway
 
 
 @dataclass(frozen=True)
 class NextEditCase:
-    """The text after the first edits of a session.
+    """The text after some edits of a session.
 
-    `taken` are the places of these edits, `shown` is how they look to a model, `to_come` are the author's later
-    edits without what their old and new texts share at their ends. `repeated` counts those of them that repeat a
-    shown edit to the letter.
+    `made` are these edits by their places in the text, the latest last, and `to_come` the author's later ones without
+    what their old and new texts share at their ends. `repeated` are those of them that repeat a made one to the
+    letter.
     """
 
     text: str
-    taken: tuple[tuple[int, int], ...]
-    shown: tuple[RecentEdit, ...]
+    made: tuple[Edit, ...]
     to_come: tuple[Edit, ...]
-    repeated: int
+    repeated: frozenset[Edit]
+    path: str = ""
+
+    @property
+    def shown(self) -> list[RecentEdit]:
+        return [recent_edit(self.text, edit) for edit in self.made]
+
+    @property
+    def taken(self) -> list[tuple[int, int]]:
+        return [(edit.start, edit.start + len(edit.new)) for edit in self.made]
 
 
 def case_of(session: EditSession, count: int) -> NextEditCase:
     """The case in which the first `count` edits of a session were made, from top to bottom."""
-    text, shift = session.text, 0
-    taken: list[tuple[int, int]] = []
-    shown: list[RecentEdit] = []
-    for edit in session.edits[:count]:
-        start = edit.start + shift
-        shown.append(recent_edit(text, start, edit.old, edit.new))
-        text = text[:start] + edit.new + text[edit.end + shift :]
-        taken.append((start, start + len(edit.new)))
-        shift += len(edit.new) - len(edit.old)
-    later = session.edits[count:]
-    made = {(edit.old, edit.new) for edit in session.edits[:count]}
-    to_come = tuple(Edit(edit.start + shift, edit.old, edit.new).core for edit in later)
-    repeated = sum((edit.old, edit.new) in made for edit in later)
-    return NextEditCase(text, tuple(taken), tuple(shown), to_come, repeated)
+    return case_with(session, range(count))
 
 
-def right_edits(case: NextEditCase, change: Edit) -> int:
-    """How many of the author's edits a change makes, whole and nothing else; 0 if it is wrong."""
+def case_with(session: EditSession, made: Sequence[int]) -> NextEditCase:
+    """The case in which edits of these numbers were made, the latest last."""
+    state = halfway(session, made)
+    done = {(edit.old, edit.new) for edit in state.made}
+    repeated = frozenset(edit.core for edit in state.to_come if (edit.old, edit.new) in done)
+    return NextEditCase(state.text, state.made, tuple(edit.core for edit in state.to_come), repeated, session.path)
+
+
+def right_edits(case: NextEditCase, change: Edit) -> list[Edit]:
+    """The author's edits that a change makes, whole and nothing else; none if it is wrong."""
     change = change.core
     near = [edit for edit in case.to_come if edit.start <= change.end and edit.end >= change.start]
     for chosen in [near, *([edit] for edit in near)]:
         if chosen and _same_text(case.text, change, chosen):
-            return len(chosen)
-    return 0
+            return list(chosen)
+    return []
 
 
 def _same_text(text: str, change: Edit, edits: Sequence[Edit]) -> bool:

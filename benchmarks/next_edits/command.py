@@ -1,115 +1,163 @@
-"""How well next edits are foretold: the first edits of real sessions are shown, and the proposals for the rest are
-judged.
+"""How well next edits are foretold: the first edits of real sessions are made, and what is suggested is compared with
+what their authors did next.
 
-    python -m benchmarks next-edits SESSIONS… [--model MODEL] [--sessions 60] [--write FILE]
+    reviser bench next-edit SESSIONS… [--model MODEL] [--sessions 400] [--json] [--write FILE]
 
-A session is one commit's edits of one file. Its first one, two or three edits are made and shown; every window of
-the file is read. A proposal is right if it makes an edit that the author made, with the same old and new text in
-the same place. Of each file of a project one session is taken.
+A session is one commit's edits of one file. Its first one, two or three edits are made; the whole document is looked
+at. A suggestion is right if it makes an edit that the author made, with the same old and new text in the same place;
+a place that the author forgot counts as wrong. Of each document one session is taken. Sessions of a single edit, which
+nothing follows, are counted apart: of them, the share counts in which something is suggested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from benchmarks.next_edits.cases import NextEditCase, case_of, right_edits
-from benchmarks.next_edits.reading import Proposal, ProposalReader
+from benchmarks.measures.arena import ShareInterval
+from benchmarks.next_edits.cases import NextEditCase, case_of
+from benchmarks.next_edits.outcomes import (
+    NextEditOutcome,
+    NextEditScore,
+    Proposing,
+    all_replaced,
+    followed,
+    last_replaced,
+    outcome_of,
+)
+from benchmarks.next_edits.sessions import ChosenSessions
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.cli.options import Argument, Option
-from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from reviser.next_edits.prompt import LONGEST_EDIT
-from reviser.next_edits.repeats import repeats
+from reviser.next_edits.evidence import EditSort
+from reviser.next_edits.following import follower
 from reviser.session.engine import load_engine
-from training.data.randomness import KeyedRandom
-from training.edits.sessions.session import EditSession, read_sessions
 
-_SHOWN = (1, 2, 3)
-_COLUMNS = ("shown edits", "way", "confidence", "proposals", "right", "precision", "of all edits to come")
-_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+SHOWN = (1, 2, 3)
+_COLUMNS = ("edits made", "way", "suggestions", "right", "precision", "of all edits to come", "of their repeats")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextEditOptions:
-    """Which sessions are foretold by which model."""
+    """Which sessions are foretold, and by what."""
 
-    files: Annotated[tuple[Path, ...], Argument("files of sessions (JSON lines, perhaps compressed)")]
-    model: Annotated[str, Option("name or folder of a model")] = "default"
-    sessions: Annotated[int, Option("sessions of each file")] = 60
+    files: Annotated[
+        tuple[Path, ...], Argument("files of sessions (JSON lines, perhaps compressed)", metavar="SESSIONS")
+    ]
+    model: Annotated[str | None, Option("a model that has learned next edits", default="the text alone")] = None
+    confidence: Annotated[float | None, Option("least confidence of a suggestion", default="as by default")] = None
+    sessions: Annotated[int, Option("sessions of each file, at the most", least=1)] = 400
     seed: Annotated[int, Option("random seed of their choice")] = 17
-    write: Annotated[Path | None, Option("page to write")] = None
-
-
-@dataclass(frozen=True)
-class ProposalScore:
-    """Proposals that were shown, those that were right, and the author's edits that these made."""
-
-    shown: int
-    right: int
-    found: int
+    json: Annotated[bool, Option("print JSON")] = False
+    write: Annotated[Path | None, Option("page to write", metavar="OUT")] = None
 
 
 def run(options: NextEditOptions) -> None:
-    sessions = [session for path in options.files for session in chosen_sessions(path, options.sessions, options.seed)]
-    if not sessions:
-        raise ReviserError("these files have no session whose edits can be shown")
-    reader = ProposalReader(load_engine(options.model))
-    rows: list[tuple[str, ...]] = []
-    for count in _SHOWN:
-        cases = [case_of(session, count) for session in sessions if len(session.edits) >= count]
-        rows += [(str(count), *row) for row in _rows(reader, cases)] if cases else []
-    table = Table(_COLUMNS, tuple(rows), names=3).markdown()
-    if options.write:
-        command = f"python -m benchmarks next-edits … --model {options.model} --seed {options.seed}"
-        names = ", ".join(path.name for path in options.files)
-        head = provenance(command, Data=f"{len(sessions)} sessions of {names}")
-        write_atomically(options.write, f"# Next edits\n\n{head}\n{table}".encode())
-    print(table)
-
-
-def chosen_sessions(path: Path, most: int, seed: int) -> list[EditSession]:
-    """Sessions of a file, one of each document, whose edits are short enough to be shown."""
-    unique: dict[str, EditSession] = {}
-    for session in read_sessions(path):
-        if all(max(len(edit.old), len(edit.new)) < LONGEST_EDIT for edit in session.edits):
-            unique.setdefault(session.path or session.text[:80], session)
-    chosen = list(unique.values())
-    random = KeyedRandom(seed)
-    while len(chosen) > most:
-        chosen.pop(random.below(len(chosen)))
-    return chosen
-
-
-def _rows(reader: ProposalReader, cases: Sequence[NextEditCase]) -> list[tuple[str, ...]]:
-    to_come = sum(len(case.to_come) for case in cases)
-    every = [[Proposal(change, 1.0) for change in repeats(case.text, case.shown, case.taken)] for case in cases]
-    rows = [_row("find and replace", "", score(cases, every, 0.0), to_come)]
-    ways: dict[str, Callable[[Sequence[NextEditCase]], list[list[Proposal]]]] = {
-        "repeats, judged": reader.judged,
-        "own proposals": reader.proposed,
+    """Measure, and print a table or JSON."""
+    chosen = ChosenSessions.of(options.files, options.sessions, options.seed)
+    following = follower(load_engine(options.model) if options.model else None)
+    least = following.judgement.confidence if options.confidence is None else options.confidence
+    suggested = f"suggested at {least:g}"
+    ways: dict[str, Proposing] = {
+        "find and replace, last edit": last_replaced,
+        "find and replace, all edits and marks": all_replaced,
+        suggested: followed(following, least),
     }
-    for name, propose in ways.items():
-        proposals = propose(cases)
-        rows += [_row(name, f"{least:g}", score(cases, proposals, least), to_come) for least in _LEVELS]
-    return rows
+    scores: dict[tuple[int, str], NextEditScore] = {}
+    for count in SHOWN:
+        cases = [case_of(session, count) for session in chosen.several if len(session.edits) > count]
+        for name, propose in ways.items():
+            scores[count, name] = _score(cases, propose)
+    single = _score([case_of(session, 1) for session in chosen.single], ways[suggested])
+    together = NextEditScore(
+        [one for (_, name), score in scores.items() if name == suggested for one in score.outcomes]
+    )
+    if options.json:
+        print(json.dumps(_summary(scores, together, single, options), indent=1))
+    else:
+        page = _page(scores, together, single, options.seed)
+        print(page, end="")
+    if options.write:
+        names = " ".join(path.name for path in options.files)
+        command = f"reviser bench next-edit {names} --sessions {options.sessions} --seed {options.seed}"
+        head = provenance(command, Sessions=f"{len(chosen.several)} of several edits, {len(chosen.single)} of one")
+        page = f"# Next edits\n\n{head}\n{_page(scores, together, single, options.seed)}"
+        write_atomically(options.write, page.encode())
 
 
-def score(cases: Sequence[NextEditCase], proposals: Sequence[Sequence[Proposal]], least: float) -> ProposalScore:
-    """How many proposals of at least such a confidence there are, and how many are right."""
-    rights = [
-        right_edits(case, one.change)
-        for case, some in zip(cases, proposals, strict=True)
-        for one in some
-        if one.confidence >= least
+def _score(cases: Sequence[NextEditCase], propose: Proposing) -> NextEditScore:
+    outcomes: list[NextEditOutcome] = [outcome_of(case, propose(case)) for case in cases]
+    return NextEditScore(outcomes)
+
+
+def _page(
+    scores: dict[tuple[int, str], NextEditScore], together: NextEditScore, single: NextEditScore, seed: int
+) -> str:
+    rows = [
+        (
+            str(count),
+            name,
+            f"{score.shown:,}",
+            f"{score.right:,}",
+            _share(score.precision_by_case(seed)),
+            _share(score.recall(seed)),
+            _share(score.recall_of_repeats(seed)),
+        )
+        for (count, name), score in scores.items()
     ]
-    return ProposalScore(len(rights), sum(right > 0 for right in rights), sum(rights))
+    sorts = [
+        (str(sort), f"{shown:,}", f"{right:,}", f"{right / shown:.0%}")
+        for sort in EditSort
+        if (shown := together.of_sort(sort)[0]) and (right := together.of_sort(sort)[1]) >= 0
+    ]
+    text = Table(_COLUMNS, tuple(rows), names=2).markdown()
+    text += "\n" + Table(("sort of edit", "suggestions", "right", "precision"), tuple(sorts)).markdown()
+    if single.outcomes:
+        share = _share(single.with_some)
+        text += f"\nOf {len(single.outcomes):,} sessions of a single edit, something is suggested in {share}.\n"
+    return text
 
 
-def _row(name: str, least: str, found: ProposalScore, to_come: int) -> tuple[str, ...]:
-    precision = f"{found.right / found.shown:.1%}" if found.shown else ""
-    share = f"{found.found / to_come:.1%}" if to_come else ""
-    return name, least, str(found.shown), str(found.right), precision, share
+def _share(found: ShareInterval) -> str:
+    return f"{found.share:.1%} ({found.low:.1%} to {found.high:.1%})" if found.share == found.share else ""
+
+
+def _summary(
+    scores: dict[tuple[int, str], NextEditScore],
+    together: NextEditScore,
+    single: NextEditScore,
+    options: NextEditOptions,
+) -> dict[str, object]:
+    """What is told as JSON; intervals are of 95 %."""
+    return {
+        "ways": [
+            {
+                "edits": count,
+                "way": name,
+                "cases": len(score.outcomes),
+                "suggestions": score.shown,
+                "right": score.right,
+                "precision": _numbers(score.precision_by_case(options.seed)),
+                "recall": _numbers(score.recall(options.seed)),
+                "recall_of_repeats": _numbers(score.recall_of_repeats(options.seed)),
+            }
+            for (count, name), score in scores.items()
+        ],
+        "sorts": {
+            str(sort): dict(zip(("suggestions", "right"), together.of_sort(sort), strict=True))
+            for sort in EditSort
+            if together.of_sort(sort)[0]
+        },
+        "single": {"cases": len(single.outcomes), "with_suggestion": _numbers(single.with_some)},
+        "seed": options.seed,
+    }
+
+
+def _numbers(found: ShareInterval) -> list[float | None]:
+    """The share and its interval; no share where nothing was counted."""
+    share = None if found.share != found.share else round(found.share, 4)
+    return [share, round(found.low, 4), round(found.high, 4)]

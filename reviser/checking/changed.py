@@ -1,4 +1,4 @@
-"""The files that git says have changed."""
+"""What git says has changed: which files, and what one held at the last commit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def changed_files(paths: Iterable[Path], since: str | None = None) -> set[Path]:
     folders = {path if path.is_dir() else path.parent for path in paths if path != STREAM}
     roots = {_root(folder) for folder in folders}
     return {path for root in roots for path in _changed(root, since)}
+
+
+def committed(path: Path) -> bytes | None:
+    """What a file held at the last commit; None if it was not there. Refuses a file in no repository."""
+    folder = path.resolve().parent
+    _root(folder)
+    return _git(folder, "cat-file", "--filters", f"HEAD:./{path.resolve().name}")
 
 
 def _root(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from reviser.cli.commands.generate import continue_, infill
 from reviser.cli.commands.lsp import lsp, serve
 from reviser.cli.commands.mcp import mcp
 from reviser.cli.commands.models import app as models
+from reviser.cli.commands.next import next_
 from reviser.cli.commands.replay import replay
 from reviser.cli.commands.revise import revise
 from reviser.cli.commands.train import add_training
@@ -32,6 +33,7 @@ app.command("continue")(with_fields(continue_))
 app.command()(with_fields(infill))
 app.command()(with_fields(revise))
 app.command()(with_fields(check))
+app.command("next")(with_fields(next_))
 app.command()(with_fields(apply))
 app.command()(replay)
 app.add_typer(models)

@@ -53,7 +53,8 @@ def _show(text: str, taken: Sequence[Suggestion], change: Suggestion, name: str)
     coloured = is_coloured()
     place = f"{name}, line" if name else "line"
     line = text.count("\n", 0, change.start) + 1
-    head = f"@@ {place} {line} @@ {change.kind}, {change.confidence:.2f}"
+    told = f". {change.reason}" if change.reason else ""
+    head = f"@@ {place} {line} @@ {change.kind}, {change.confidence:.2f}{told}"
     typer.secho(head, fg="cyan" if coloured else None)
     for mark, some, colour in (("-", taken, "red"), ("+", [*taken, change], "green")):
         for shown in _lines(text, change, some):

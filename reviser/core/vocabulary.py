@@ -92,6 +92,7 @@ class VocabularyJson(TypedDict):
     extensions: list[str]
     kinds: list[str]
     overtypes: NotRequired[bool]
+    next_edits: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ class Vocabulary:
     name: str = ""
     overtypes: bool = False
     """Whether its models are trained to proofread by overtyping; see `reviser.proofreading.overtyping`."""
+    next_edits: bool = False
+    """Whether its models are trained to follow a person's edits; see `reviser.next_edits`."""
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.extensions) - set(EXTENSIONS)):
@@ -275,6 +278,8 @@ class Vocabulary:
         }
         if self.overtypes:
             data["overtypes"] = True
+        if self.next_edits:
+            data["next_edits"] = True
         return data
 
     @classmethod
@@ -294,10 +299,12 @@ class Vocabulary:
         never = frozenset(data["never_inserted"])
         if never and not 0 <= min(never) <= max(never) < size:
             raise ReviserError("its never_inserted has ids that it does not")
-        if type(overtypes := data.get("overtypes", False)) is not bool:
-            raise ReviserError("its overtypes is not true or false")
+        for key in ("overtypes", "next_edits"):
+            if type(data.get(key, False)) is not bool:
+                raise ReviserError(f"its {key} is not true or false")
         extensions, kinds = tuple(data["extensions"]), frozenset(data["kinds"])
-        return cls(size, never, extensions, kinds, name, overtypes)
+        learned = data.get("overtypes", False), data.get("next_edits", False)
+        return cls(size, never, extensions, kinds, name, *learned)
 
     @cached_property
     def _operators(self) -> dict[int, _Operator]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reviser.core.edits import Edit, apply_edits
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 
@@ -21,16 +22,22 @@ LONGEST_EDIT: Final = 160
 """Characters of the old or the new text of an edit that is shown, at the most."""
 _BEFORE: Final = 30
 _AFTER: Final = 24
+_LINE: Final = 400
 
 
 @dataclass(frozen=True)
 class RecentEdit:
-    """A replacement of `old` by `new` that a person made, and the text that stood beside it."""
+    """A replacement of `old` by `new` that a person made, and the text that stood beside it.
+
+    `line_before` and `line_after` are what its line had on both sides; a model is not shown them.
+    """
 
     before: str
     old: str
     new: str
     after: str
+    line_before: str = ""
+    line_after: str = ""
 
     @property
     def draft(self) -> str:
@@ -41,10 +48,9 @@ class RecentEdit:
         return self.before + self.new + self.after
 
 
-def recent_edit(text: str, start: int, old: str, new: str) -> RecentEdit:
-    """The edit that replaces `old`, which begins at a character of `text`, with whole words of the text on both
-    sides."""
-    end = start + len(old)
+def recent_edit(text: str, edit: Edit) -> RecentEdit:
+    """An edit that was made in a text, whose new text stands at its place, with whole words on both sides."""
+    start, end = edit.start, edit.start + len(edit.new)
     first = max(start - _BEFORE, 0)
     if first and not text[first - 1].isspace():
         while first < start and not text[first].isspace():
@@ -53,7 +59,20 @@ def recent_edit(text: str, start: int, old: str, new: str) -> RecentEdit:
     if last < len(text) and not text[last].isspace():
         while last > end and not text[last - 1].isspace():
             last -= 1
-    return RecentEdit(text[first:start], old, new, text[end:last])
+    line_start = max(text.rfind("\n", 0, start) + 1, start - _LINE)
+    line_end = text.find("\n", end, end + _LINE)
+    line_end = min(end + _LINE, len(text)) if line_end < 0 else line_end
+    return RecentEdit(text[first:start], edit.old, edit.new, text[end:last], text[line_start:start], text[end:line_end])
+
+
+def with_made(text: str, edits: Sequence[Edit]) -> tuple[str, list[Edit]]:
+    """A text with edits made, which are in order by their places in it, and the edits by their places in the
+    result."""
+    made, growth = [], 0
+    for edit in edits:
+        made.append(edit.moved(growth))
+        growth += edit.growth
+    return apply_edits(text, edits), made
 
 
 def overtyped(vocabulary: Vocabulary, draft: Sequence[int], revised: Sequence[int]) -> tuple[int, int, list[int]]:

@@ -320,6 +320,14 @@ def in_lanes(settings: Settings, world: World, resumed: Path | None) -> Settings
     return dataclasses.replace(settings, lanes=lanes)
 
 
+def _learned(vocabulary: Vocabulary, mixture: Mixture, options: RunOptions) -> Vocabulary:
+    """The vocabulary of a model that also learns what the run teaches it: to overtype, and to follow edits."""
+    if not mixture.overtype:
+        return vocabulary
+    follows = vocabulary.next_edits or bool(options.next_edits and mixture.next_edits)
+    return dataclasses.replace(vocabulary, overtypes=True, next_edits=follows)
+
+
 def train(options: RunOptions, settings: Settings, world: World) -> None:
     """Run `settings` to the end, or until asked to stop; either way the run is saved."""
     out = options.out
@@ -331,9 +339,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
     check_history(settings.history, parts.model)
     mixture = mixture_of(settings, options.mixture)
-    if mixture.overtype:
-        overtyping = dataclasses.replace(parts.vocabulary, overtypes=True)
-        parts = dataclasses.replace(parts, vocabulary=overtyping)
+    parts = dataclasses.replace(parts, vocabulary=_learned(parts.vocabulary, mixture, options))
     edits = Corpus.open(options.edits) if options.edits else None
     mistakes = mistakes_of(options, parts.vocabulary, mixture, settings.seed)
     next_edits = None

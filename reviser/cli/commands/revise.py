@@ -278,6 +278,7 @@ class ChangeSummary(TypedDict):
     new: str
     confidence: float
     kind: str
+    reason: str
 
 
 class DocumentSummary(TypedDict):
@@ -313,6 +314,7 @@ def summary(document: DocumentFile, done: Proofread, model: str, seconds: float)
                 "new": change.new,
                 "confidence": round(change.confidence, 4),
                 "kind": str(change.kind),
+                "reason": change.reason,
             }
             for change in done.changes
         ],

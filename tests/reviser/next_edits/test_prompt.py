@@ -7,7 +7,6 @@ from reviser.core.edits import Edit
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.next_edits.prompt import overtyped, prompt_ids, recent_edit, shown_ids
-from reviser.next_edits.repeats import repeats
 from reviser.next_edits.windows import windows
 
 VOCABULARY = Vocabulary.gpt2()
@@ -30,14 +29,14 @@ def carried_out(draft: list[int], ids: list[int]) -> list[int]:
 
 def test_an_excerpt_shows_whole_words_beside_an_edit() -> None:
     text = "The quick brown fox jumps over the lazy dog near the bank of the wide river"
-    edit = recent_edit(text, text.index("lazy"), "lazy", "sleepy")
+    edit = recent_edit(text.replace("lazy", "sleepy"), Edit(text.index("lazy"), "lazy", "sleepy"))
     assert edit.before == " brown fox jumps over the "
     assert edit.after == " dog near the bank of "
     assert edit.revised == " brown fox jumps over the sleepy dog near the bank of "
 
 
 def test_a_prompt_shows_edits_in_the_language_of_overtyping() -> None:
-    edit = recent_edit("Send an e-mail now", 8, "e-mail", "email")
+    edit = recent_edit("Send an email now", Edit(8, "e-mail", "email"))
     ids = prompt_ids(VOCABULARY, shown_ids(VOCABULARY, TOKENIZER, [edit]), TOKENIZER.encode("x y"))
     assert ids[0] == VOCABULARY.start_id
     assert ids.count(VOCABULARY.draft_id) == ids.count(VOCABULARY.overtype_id) == 2
@@ -57,7 +56,7 @@ def test_a_change_between_two_texts_gives_the_second(one: str, other: str) -> No
 
 
 def test_only_the_last_edits_are_shown() -> None:
-    edits = [recent_edit(f"word{number}", 0, "word", "term") for number in range(6)]
+    edits = [recent_edit(f"term{number}", Edit(0, "word", "term")) for number in range(6)]
     ids = shown_ids(VOCABULARY, TOKENIZER, edits)
     assert ids == shown_ids(VOCABULARY, TOKENIZER, edits[-4:])
 
@@ -67,24 +66,3 @@ def test_windows_cover_a_text_in_order(text: str, longest: int) -> None:
     found = windows(text, longest)
     assert "".join(text[start:end] for start, end in found) == text
     assert all(end - start <= longest or " " not in text[start:end].strip() for start, end in found)
-
-
-def test_repeats_are_whole_words_with_the_capitals_of_their_place() -> None:
-    text = "The user writes. User names differ. Superuser and USER stay."
-    edit = recent_edit("A user", 2, "user", "customer")
-    found = [(change.old, change.new) for change in repeats(text, [edit])]
-    assert found == [("user", "customer"), ("User", "Customer"), ("USER", "CUSTOMER")]
-
-
-def test_what_was_just_edited_is_not_proposed_again() -> None:
-    text = "an email, an email"
-    edit = recent_edit("an email", 3, "email", "e-mail")
-    assert [change.start for change in repeats(text, [edit], [(3, 8)])] == [13]
-
-
-def test_an_edit_of_no_words_is_repeated_beside_the_same_word() -> None:
-    edit = recent_edit("It is very good", 6, "very ", "")
-    assert [change.start for change in repeats("a very good day, very bad", [edit])] == [2, 17]
-    comma = recent_edit("apples and pears", 6, "", ",")
-    found = repeats("plums and nuts", [comma])
-    assert [change.core for change in found] == [Edit(5, "", ",")]

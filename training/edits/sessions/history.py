@@ -6,7 +6,6 @@ by word.
 
 from __future__ import annotations
 
-import difflib
 import re
 import subprocess
 from bisect import bisect_right
@@ -16,16 +15,13 @@ from pathlib import Path
 
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
+from reviser.next_edits.differences import changed_words
 from training.edits.sessions.session import EditSession, line_starts
 
 LONGEST_TEXT = 40_000
 """Characters of a text, at the most."""
 MOST_EDITS = 80
 SUFFIXES = ("*.md", "*.mdx", "*.markdown", "*.rst", "*.adoc", "*.tex")
-_LEAST_ALIKE = 0.5
-"""A line that shares a smaller part of its characters was written anew."""
-
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _INDEX = re.compile(r"index ([0-9a-f]{40,64})\.\.([0-9a-f]{40,64})")
 _FENCE = re.compile(r"^\s*(```|~~~)", re.MULTILINE)
@@ -67,7 +63,7 @@ def _of_words(edit: Edit) -> bool:
     return not (_NO_WORDS.fullmatch(edit.old) and _NO_WORDS.fullmatch(edit.new))
 
 
-def _edits_by_line(change: _FileChange) -> dict[int, list[tuple[int, str, str]]]:
+def _edits_by_line(change: _FileChange) -> dict[int, list[Edit]]:
     found = {}
     for number, (old, new) in change.lines.items():
         edits = word_edits(old, new)
@@ -77,35 +73,12 @@ def _edits_by_line(change: _FileChange) -> dict[int, list[tuple[int, str, str]]]
     return found
 
 
-def word_edits(old: str, new: str) -> list[tuple[int, str, str]] | None:
-    """The places of a line, with the old and the new words; None if the line was written anew or is not prose."""
-    if _NOT_PROSE.match(old) or _NOT_PROSE.match(new):
-        return None
-    before, after = _WORD.findall(old), _WORD.findall(new)
-    if len(before) > 1000 or len(after) > 1000:
-        return None
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < _LEAST_ALIKE:
-        return None
-    starts = [0]
-    for word in before:
-        starts.append(starts[-1] + len(word))
-    edits: list[tuple[int, str, str]] = []
-    end = -2
-    for tag, i, j, k, m in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        joined = "".join(before[end:i]) if edits else ""
-        if edits and i - end <= 1 and not joined.strip():
-            at, one, other = edits.pop()
-            edits.append((at, one + joined + old[starts[i] : starts[j]], other + joined + "".join(after[k:m])))
-        else:
-            edits.append((starts[i], old[starts[i] : starts[j]], "".join(after[k:m])))
-        end = j
-    return edits
+def word_edits(old: str, new: str) -> list[Edit] | None:
+    """The edits of a line, in words; None if the line was written anew or is not prose."""
+    return None if _NOT_PROSE.match(old) or _NOT_PROSE.match(new) else changed_words(old, new)
 
 
-def _placed(text: str, change: _FileChange, found: dict[int, list[tuple[int, str, str]]]) -> tuple[Edit, ...]:
+def _placed(text: str, change: _FileChange, found: dict[int, list[Edit]]) -> tuple[Edit, ...]:
     starts = line_starts(text)
     fences = [match.start() for match in _FENCE.finditer(text)]
     edits = []
@@ -114,11 +87,11 @@ def _placed(text: str, change: _FileChange, found: dict[int, list[tuple[int, str
             return ()
         if bisect_right(fences, starts[number]) % 2:
             continue
-        for at, old, new in found[number]:
-            start = starts[number] + at
-            if text[start : start + len(old)] != old:
+        for edit in found[number]:
+            placed = edit.moved(starts[number])
+            if text[placed.start : placed.end] != placed.old:
                 return ()
-            edits.append(Edit(start, old, new))
+            edits.append(placed)
     return tuple(edits)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
+from reviser.next_edits.prompt import with_made
 from training.data.sources import open_text
 
 
@@ -33,6 +34,33 @@ class EditSession:
                 line += 1
             rows.append([line, edit.start - starts[line], edit.end - starts[line], edit.new])
         return {"text": self.text, "edits": rows, "source": self.source, "commit": self.commit, "path": self.path}
+
+
+@dataclass(frozen=True)
+class Halfway:
+    """A session of which some edits were made.
+
+    `made` are these by their places in the text, the latest last; `to_come` are the others, in order.
+    """
+
+    text: str
+    made: tuple[Edit, ...]
+    to_come: tuple[Edit, ...]
+
+
+def halfway(session: EditSession, made: Sequence[int]) -> Halfway:
+    """A session of which the edits of these numbers were made, one after the other."""
+    numbers = sorted(made)
+    text, placed = with_made(session.text, [session.edits[number] for number in numbers])
+    places = dict(zip(numbers, placed, strict=True))
+    to_come = []
+    growth = 0
+    for number, edit in enumerate(session.edits):
+        if number in places:
+            growth += edit.growth
+        else:
+            to_come.append(edit.moved(growth))
+    return Halfway(text, tuple(places[number] for number in made), tuple(to_come))
 
 
 def line_starts(text: str) -> list[int]:

@@ -51,7 +51,7 @@ class ShardOptions:
     draws: Annotated[int, Option("samples of each session")] = 6
     made_up: Annotated[int, Option("made-up sessions")] = 100_000
     made_up_draws: Annotated[int, Option("samples of each made-up session")] = 2
-    longest: Annotated[int, Option("ids of a sample, at the most")] = 640
+    longest: Annotated[int, Option("ids of a sample, at the most")] = 1024
     workers: Annotated[int, Option("processes")] = 2
     seed: Annotated[int, Option("random seed")] = 0
 
@@ -119,7 +119,9 @@ def _make(job: _Job) -> _Made:
 
 def next_edit_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
     """The vocabulary of a model that overtypes, with ids for the actions of an edit."""
-    return Vocabulary(tokenizer.size, tokenizer.markers, name=tokenizer.name, kinds=LEARNED, overtypes=True)
+    return Vocabulary(
+        tokenizer.size, tokenizer.markers, name=tokenizer.name, kinds=LEARNED, overtypes=True, next_edits=True
+    )
 
 
 def _sessions(job: _Job) -> Iterator[tuple[str, EditSession, int, int]]:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,20 +14,24 @@ from reviser.cli.options import run_one_of
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
+from reviser.decoding.policy import ModelPolicy
+from reviser.next_edits.prompt import recent_edit
+from reviser.next_edits.reading import NextEditReader
+from reviser.next_edits.windows import windows
+from reviser.session.engine import load_engine
 from training.data.randomness import KeyedRandom
 from training.edits.sessions.command import COMMANDS
 from training.edits.sessions.history import sessions_of, word_edits
 from training.edits.sessions.made_up import SessionKind, ShapeLexicon, made_up_session
-from training.edits.sessions.samples import next_edit_sample
-from training.edits.sessions.session import EditSession, read_sessions
+from training.edits.sessions.samples import next_edit_sample, sample_of
+from training.edits.sessions.session import EditSession, halfway, read_sessions
 from training.edits.sessions.shards import StoredNextEdits, next_edit_vocabulary, reversed_session
 from training.samples.mixture import Mixture
 
 main = partial(run_one_of, COMMANDS)
 
 TEXT = "\n\n".join(
-    f"The user opens page {number}. A user writes e-mail for example to the other users, "
-    "and the user waits very long.\n"
+    f"The user opens page {number}. A user writes e-mail for example to the other users, and the user waits very long.\n"
     f"- The first item of the list\n- Another Server item\n\n# The Heading Of Part {number}"
     for number in range(8)
 )
@@ -91,7 +96,7 @@ def test_a_folder_without_a_history_is_refused(tmp_path: Path) -> None:
 
 def test_lines_written_anew_are_no_edits() -> None:
     assert word_edits("The cat sat on the mat.", "A wholly different thing happened") is None
-    assert word_edits("See the e-mail.", "See the email.") == [(8, "e-mail", "email")]
+    assert word_edits("See the e-mail.", "See the email.") == [Edit(8, "e-mail", "email")]
 
 
 def test_made_up_sessions_are_of_all_kinds_and_can_be_taken_back() -> None:
@@ -118,7 +123,7 @@ def test_a_sample_shows_edits_and_makes_those_of_its_window() -> None:
     session = EditSession(TEXT, tuple(Edit(at, "e-mail", "email") for at in found))
     left = 0
     for number in range(60):
-        sample = next_edit_sample(session, tokenizer, vocabulary, KeyedRandom(number), 640)
+        sample = next_edit_sample(session, tokenizer, vocabulary, KeyedRandom(number), 1024)
         assert sample is not None
         assert sample.ids[-1] == vocabulary.stop_id
         assert sample.ids[sample.given - 1] == vocabulary.overtype_id
@@ -129,7 +134,46 @@ def test_a_sample_shows_edits_and_makes_those_of_its_window() -> None:
         texts = [b"".join(map(tokenizer.token_bytes, ids)).decode(errors="replace") for ids in (draft, written)]
         assert (texts[0] != texts[1]) == (sample.left > 0) == (deleted > 0)
         left += sample.left > 0
-    assert 10 < left < 50
+    assert 5 < left < 40
+
+
+def test_half_of_the_windows_and_more_have_nothing_left_where_an_edit_could_be_repeated() -> None:
+    tokenizer = Gpt2Tokenizer()
+    vocabulary = next_edit_vocabulary(tokenizer)
+    places = [at for at in range(len(TEXT)) if TEXT.startswith("user ", at)]
+    session = EditSession(TEXT, tuple(Edit(at, "user", "customer") for at in places[:2]))
+    samples = [next_edit_sample(session, tokenizer, vocabulary, KeyedRandom(number), 1024) for number in range(80)]
+    left = [sample for sample in samples if sample and not sample.left]
+    user = tokenizer.encode(" user")[0]
+    at_places = [sample for sample in left if user in sample.ids[sample.given :]]
+    assert len(left) > len(samples) / 2
+    assert len(at_places) > len(left) / 2
+
+
+def test_training_and_reading_have_the_same_prompt() -> None:
+    engine = load_engine()
+    learned = replace(engine.policy.vocabulary, next_edits=True)
+    policy = ModelPolicy(engine.policy.decoder, learned)
+    reader = NextEditReader(policy, engine.tokenizer)
+    places = [at for at in range(len(TEXT)) if TEXT.startswith("e-mail", at)]
+    session = EditSession(TEXT, tuple(Edit(at, "e-mail", "email") for at in places))
+    for made in ([0], [0, 1, 2], [4, 1, 3]):
+        state = halfway(session, made)
+        change = state.to_come[-1]
+        window = next(one for one in windows(state.text) if one[0] <= change.start < one[1])
+        sample = sample_of(state, state.made, window, engine.tokenizer, learned, 2000)
+        assert sample is not None
+        assert sample.left > 0
+        shown = [recent_edit(state.text, edit) for edit in state.made]
+        ((judged, odds),) = reader.odds(state.text, shown, [change])
+        assert judged == change
+        assert -100 < odds < 100
+        assert list(reader.seen[: sample.given]) == sample.ids[: sample.given]
+        before = reader.read
+        assert list(reader.odds(state.text, shown, [change])) == [(change, odds)]
+        assert reader.read - before < sample.given / 2
+        proposed = [*reader.proposed(state.text, shown, [(edit.start, edit.start + 5) for edit in state.made])]
+        assert all(state.text[one.change.start : one.change.end] == one.change.old for one in proposed)
 
 
 def test_shards_are_the_same_for_a_seed_and_come_back_as_histories(tmp_path: Path) -> None:
@@ -142,7 +186,7 @@ def test_shards_are_the_same_for_a_seed_and_come_back_as_histories(tmp_path: Pat
     assert (one["ids"] == two["ids"]).all()
     about = json.loads((tmp_path / "one" / "next_edits.json").read_text())
     assert sum(about["samples"].values()) == len(one["lengths"])
-    source = StoredNextEdits(tmp_path / "one", 7, Mixture(max_history=640), seed=1)
+    source = StoredNextEdits(tmp_path / "one", 7, Mixture(max_history=1024), seed=1)
     histories = source.histories(0, 0, len(source))
     assert sorted(histories.lengths.tolist()) == sorted(one["lengths"].tolist())
     assert (histories.counted.sum(axis=1) < histories.lengths).all()

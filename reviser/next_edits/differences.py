@@ -1,0 +1,79 @@
+"""Differences between two texts word by word: the edits that a person made, as he would tell of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from reviser.core.edits import Edit
+from reviser.next_edits.prompt import with_made
+
+MOST_PIECES: Final = 1000
+LEAST_ALIKE: Final = 0.5
+"""A line that shares a smaller part of its words was written anew."""
+_PIECE = re.compile(r"\w+|\s+|[^\w\s]")
+_COMPARED_LINES: Final = 40
+
+
+def changed_words(old: str, new: str) -> list[Edit] | None:
+    """What turns one text into another, in whole words, by places in the old one; None if it was written anew.
+
+    Changed words with nothing but space between them are one edit.
+    """
+    before, after = _PIECE.findall(old), _PIECE.findall(new)
+    if len(before) > MOST_PIECES or len(after) > MOST_PIECES:
+        return None
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    if matcher.ratio() < LEAST_ALIKE:
+        return None
+    starts = [0, *accumulate(map(len, before))]
+    edits: list[Edit] = []
+    end = -2
+    for tag, i, j, k, m in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        joined = "".join(before[end:i]) if edits else ""
+        gone, come = old[starts[i] : starts[j]], "".join(after[k:m])
+        if edits and i - end <= 1 and not joined.strip():
+            last = edits.pop()
+            edits.append(Edit(last.start, last.old + joined + gone, last.new + joined + come))
+        else:
+            edits.append(Edit(starts[i], gone, come))
+        end = j
+    return edits
+
+
+def changed_lines(old: str, new: str) -> list[Edit]:
+    """The edits of words in lines that were changed, by their places in the new text; lines that were put in, taken out
+    or written anew have none."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, after))]
+    edits: list[Edit] = []
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "replace":
+            for line, other in _pairs(before[i:j], after[k:m]):
+                changed = changed_words(before[i + line], after[k + other]) or []
+                _, made = with_made(before[i + line], changed)
+                edits += [edit.moved(starts[k + other]) for edit in made]
+    return edits
+
+
+def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Which line became which; where lines were also put in or taken out, each goes to the one most like it."""
+    if len(before) == len(after) or len(before) * len(after) > _COMPARED_LINES**2:
+        yield from zip(range(len(before)), range(len(after)), strict=False)
+        return
+    first = 0
+    for number, line in enumerate(before):
+        words = _PIECE.findall(line)
+        ratios = [
+            difflib.SequenceMatcher(None, words, _PIECE.findall(other), autojunk=False).ratio()
+            for other in after[first:]
+        ]
+        best = max(range(len(ratios)), key=ratios.__getitem__, default=None)
+        if best is not None and ratios[best] >= LEAST_ALIKE:
+            yield number, first + best
+            first += best + 1

@@ -1,0 +1,105 @@
+"""What a person meant by the edits of a document: keystrokes merged to words, without what was undone or is new text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from reviser.core.edits import Edit, apply_edits
+from reviser.next_edits.differences import changed_lines
+from reviser.next_edits.prompt import LONGEST_EDIT
+
+MOST_PUT_IN: Final = 3
+MOST_TAKEN_OUT: Final = 6
+"""Words of an edit that puts in or takes out alone; more are new text, or text that is gone."""
+_MOST_REGIONS: Final = 64
+_WORD = re.compile(r"\w+")
+
+
+def meant_edits(old: str, new: str) -> list[Edit]:
+    """The edits of words between two texts that could be made elsewhere too, by their places in the new one."""
+    return [edit for edit in changed_lines(old, new) if may_be_repeated(edit)]
+
+
+def may_be_repeated(edit: Edit) -> bool:
+    """Whether an edit could be a pattern: it is short, in one line, and not new text."""
+    if max(len(edit.old), len(edit.new)) > LONGEST_EDIT or "\n" in edit.old + edit.new:
+        return False
+    gone, come = len(_WORD.findall(edit.old)), len(_WORD.findall(edit.new))
+    return bool(gone and come) or (gone <= MOST_TAKEN_OUT and come <= MOST_PUT_IN)
+
+
+@dataclass(frozen=True)
+class _EditedRegion:
+    """A stretch of the present text that was changed, what stood there at first, and when it was last touched."""
+
+    start: int
+    end: int
+    old: str
+    touched: int
+
+
+class EditHistory:
+    """A document while a person edits it, keystroke by keystroke."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._regions: list[_EditedRegion] = []
+        self._count = 0
+
+    def change(self, edit: Edit) -> None:
+        """Take in an edit as it comes from an editor, by its place in the present text."""
+        if self.text[edit.start : edit.end] != edit.old:
+            raise ValueError("the edit is of another text")
+        self._count += 1
+        touched = [one for one in self._regions if one.start <= edit.end and edit.start <= one.end]
+        first = min([edit.start, *(one.start for one in touched)])
+        last = max([edit.end, *(one.end for one in touched)])
+        was = self._original(first, last, touched)
+        self.text = edit.apply_to(self.text)
+        moved = [
+            replace(one, start=one.start + edit.growth, end=one.end + edit.growth) if one.start > edit.end else one
+            for one in self._regions
+            if one not in touched
+        ]
+        last += edit.growth
+        # What was undone is no edit.
+        if self.text[first:last] != was:
+            moved.append(_EditedRegion(first, last, was, self._count))
+        latest = sorted(moved, key=lambda one: one.touched)[-_MOST_REGIONS:]
+        self._regions = sorted(latest, key=lambda one: one.start)
+
+    def _original(self, first: int, last: int, regions: Sequence[_EditedRegion]) -> str:
+        """What stood at first in a stretch of the present text that cuts no region."""
+        back = [Edit(one.start - first, self.text[one.start : one.end], one.old) for one in regions]
+        return apply_edits(self.text[first:last], back)
+
+    def meant(self) -> list[Edit]:
+        """The edits that could be made elsewhere too, by their places in the present text, the latest last."""
+        found: list[tuple[int, Edit]] = []
+        for first, last, regions in self._lines():
+            was = self._original(first, last, regions)
+            for edit in meant_edits(was, self.text[first:last]):
+                placed = edit.moved(first)
+                end = placed.start + len(placed.new)
+                touched = [one.touched for one in regions if one.start <= end and placed.start <= one.end]
+                found.append((max(touched, default=0), placed))
+        return [edit for _, edit in sorted(found)]
+
+    def _lines(self) -> list[tuple[int, int, list[_EditedRegion]]]:
+        """The whole lines that regions are in, those of neighbours together."""
+        found: list[tuple[int, int, list[_EditedRegion]]] = []
+        for region in self._regions:
+            start = self.text.rfind("\n", 0, region.start) + 1
+            end = self.text.find("\n", region.end)
+            end = len(self.text) if end < 0 else end
+            if found and start <= found[-1][1]:
+                before = found.pop()
+                found.append((before[0], max(before[1], end), [*before[2], region]))
+            else:
+                found.append((start, end, [region]))
+        assert all(one[1] < other[0] for one, other in pairwise(found))
+        return found

@@ -1,0 +1,126 @@
+"""What a model says of next edits: the odds of changes, and changes that it proposes by itself.
+
+The model is shown the person's edits, then a window of the text, and overtypes that. A reader keeps what it has read:
+the excerpts of the edits are read once for all windows and keystrokes until there are others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reviser.core.edits import Edit
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.decoding.policy import SessionPolicy
+from reviser.model.scoring import Outlook, ReadingDecoder, TextRows, shared_length
+from reviser.next_edits.prompt import RecentEdit, overtyped, prompt_ids, shown_ids
+from reviser.next_edits.windows import windows
+from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
+
+LEAST: Final = 0.05
+"""Changes of less probability are not proposed."""
+_FOLLOWED: Final = 0.3
+
+
+@dataclass(frozen=True)
+class ProposedEdit:
+    """A change that a model proposes, and its probability."""
+
+    change: Edit
+    chance: float
+
+
+class NextEditReader:
+    """A model that has learned next edits; refuses any other."""
+
+    def __init__(self, policy: SessionPolicy, tokenizer: Tokenizer, name: str = "this model") -> None:
+        decoder = getattr(policy, "decoder", None)
+        if not policy.vocabulary.next_edits:
+            raise ReviserError(f"{name} has not learned next edits")
+        if not isinstance(decoder, ReadingDecoder):
+            raise ReviserError(f"{name} cannot read texts in rows, as next edits need it")
+        self._vocabulary = policy.vocabulary
+        self._tokenizer = tokenizer
+        self._rules = OvertypingRules(self._vocabulary)
+        self._rows: TextRows = decoder.rows(1, halved=True)
+        self._seen: list[int] = []
+        self.read = 0
+        """Ids that the model has read so far."""
+
+    @property
+    def seen(self) -> Sequence[int]:
+        """The ids that were read last, from the start of the prompt."""
+        return self._seen
+
+    def close(self) -> None:
+        """Give back the memory of what was read."""
+        self._rows.close()
+
+    def odds(self, text: str, shown: Sequence[RecentEdit], changes: Sequence[Edit]) -> Iterator[tuple[Edit, float]]:
+        """The logarithm of the odds of each change against the text as it stands, one after the other, in order.
+
+        A change that no window holds as a whole has none.
+        """
+        excerpts = shown_ids(self._vocabulary, self._tokenizer, shown)
+        places = windows(text)
+        at = 0
+        ids: list[int] = []
+        read = -1
+        for change in sorted(changes):
+            while at < len(places) and places[at][1] < change.end:
+                at += 1
+            if at == len(places) or change.start < places[at][0]:
+                continue
+            start, end = places[at]
+            if read != at:
+                ids, read = self._tokenizer.encode(text[start:end]), at
+            draft = prompt_ids(self._vocabulary, excerpts, ids)
+            revised = self._tokenizer.encode(change.moved(-start).apply_to(text[start:end]))
+            first, removed, new = overtyped(self._vocabulary, ids, revised)
+            follow = ids[first + removed :][:1] or [self._vocabulary.stop_id]
+            kept = [*draft, *ids[:first]]
+            longest = len(kept) + max(removed, len(new)) + 1
+            if longest <= self._rows.room:
+                stays = self._chance(kept, [*ids[first : first + removed], *follow])
+                yield change, self._chance(kept, [*new, *follow]) - stays
+
+    def proposed(
+        self, text: str, shown: Sequence[RecentEdit], taken: Sequence[tuple[int, int]] = ()
+    ) -> Iterator[ProposedEdit]:
+        """What the model changes by itself, window by window, outside of `taken` ranges."""
+        excerpts = shown_ids(self._vocabulary, self._tokenizer, shown)
+        for start, end in windows(text):
+            ids = self._tokenizer.encode(text[start:end])
+            reader = OvertypingReader(
+                self._rules, ids, confidence=_FOLLOWED, least=LEAST, shown=excerpts, in_steps=True
+            )
+            while not reader.over:
+                if len(reader.ids) > self._rows.room:
+                    reader.give_up()
+                else:
+                    reader.take(self._outlooks(reader.ids, reader.expected))
+            for one in reader.corrections:
+                first = start + len(self._text(ids[: one.start]))
+                change = Edit(first, self._text(ids[one.start : one.end]), self._text(one.tokens))
+                stands = text[change.start : change.end] == change.old
+                if stands and all(change.end <= low or change.start >= high for low, high in taken):
+                    yield ProposedEdit(change, one.confidence)
+
+    def _chance(self, kept: Sequence[int], wanted: Sequence[int]) -> float:
+        """The log-probability of ids behind others."""
+        outlooks = self._outlooks([*kept, *wanted[:-1]], wanted)
+        return math.fsum(outlook.expected for outlook in outlooks)
+
+    def _outlooks(self, ids: Sequence[int], expected: Sequence[int]) -> list[Outlook]:
+        """What the model says of expected ids, which follow the last of some ids; of these it reads what is new."""
+        same = min(shared_length(self._seen, ids), len(ids) - len(expected))
+        self._rows.truncate(0, same)
+        self._seen = list(ids)
+        self.read += len(ids) - same
+        return self._rows.outlooks([0], [list(ids[same:])], [list(expected)], self._rules)[0]
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return b"".join(map(self._tokenizer.token_bytes, ids)).decode("utf-8", "replace")
