@@ -152,6 +152,7 @@ def test_half_of_the_windows_and_more_have_nothing_left_where_an_edit_could_be_r
 
 def test_training_and_reading_have_the_same_prompt() -> None:
     engine = load_engine()
+    assert isinstance(engine.policy, ModelPolicy)
     learned = replace(engine.policy.vocabulary, next_edits=True)
     policy = ModelPolicy(engine.policy.decoder, learned)
     reader = NextEditReader(policy, engine.tokenizer)
