@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import reviser.decoding
+import reviser.session
 from benchmarks.protocol.records import Continuation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
@@ -19,15 +20,13 @@ from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.batch.sampling import Sampling
 from reviser.decoding.batch.scheduler import generate
-from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
-from reviser.decoding.rules.ending import Ending
-from reviser.decoding.rules.repetition import Unrepeated, UnrepeatedPhrases
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.strategies import Beginning, CheckedStrategy, plain
+from reviser.decoding.strategies import Beginning, plain
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine
+from reviser.session.session import Session
 
 # Runs that are made together; after each such group, what it wrote is known.
 _GROUP = {"cpu": 16, "cuda": 1024}
@@ -63,6 +62,7 @@ def stream_of(prompt: Prompt, seed: int) -> int:
 
 
 _RULES = Path(reviser.decoding.__file__).parent
+_SESSION = Path(reviser.session.__file__).parent
 
 
 @cache
@@ -110,7 +110,9 @@ class OwnModel(ABC):
         if decoding.move_temperature is not None:
             self.fingerprint = key_of(basis=self.fingerprint, move_temperature=decoding.move_temperature)
         if decoding.rules:
-            self.fingerprint = key_of(basis=self.fingerprint, rules=code_digest(), checked=decoding.checked)
+            self.fingerprint = key_of(
+                basis=self.fingerprint, rules=code_digest(), session=code_digest(_SESSION), checked=decoding.checked
+            )
 
     @abstractmethod
     def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
@@ -185,7 +187,6 @@ class NativeReviser(OwnModel):
     ) -> None:
         super().__init__(name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, decoding)
         self._policy = engine.policy
-        self._reading: Reading | None = None
 
     def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         for prompt in prompts:
@@ -197,25 +198,17 @@ class NativeReviser(OwnModel):
             progress(1)
 
     def _run(self, prompt: Prompt, seed_: int) -> Rollout:
-        policy = self._policy
-        canvas, history = seed(self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length)
         sampler = Sampler(
             self.temperature, self.top_k, seed=stream_of(prompt, seed_), move_temperature=self.decoding.move_temperature
         )
+        if self.decoding.rules:
+            session = Session(self._policy, self.tokenizer, prompt.text)
+            checks = self.decoding.checked and self.moves
+            return session.continue_(sampler, max_actions=self.max_actions, check_steps_back=checks).rollout
+        policy = self._policy
+        canvas, history = seed(self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length)
         most = min(self.max_actions, policy.context - len(history))
-        begun = Beginning(policy, canvas, history, most)
-        if not self.decoding.rules:
-            return plain(begun, sampler)
-        rules = [
-            Unrepeated(tokenizer=self.tokenizer),
-            UnrepeatedPhrases(self.tokenizer),
-            Ending(policy.vocabulary, self.tokenizer, len(history), most),
-        ]
-        begun = replace(begun, rules=rules)
-        if not (self.decoding.checked and self.moves and can_read(policy)):
-            return plain(begun, sampler)
-        self._reading = self._reading or left_to_right(policy)
-        return CheckedStrategy(self._reading, self.tokenizer)(begun, sampler)
+        return plain(Beginning(policy, canvas, history, most), sampler)
 
 
 def engine_of(name: str, checkpoint: Checkpoint) -> Engine:
