@@ -117,7 +117,6 @@ COMMANDS = {
     "bench run default --data builtin": "bench",
     "bench speed": "bench",
     "bench reproduce": "all",
-    "bench edits README.md": "train",
     "bench lsp": "lsp",
     "lsp": "lsp",
     "mcp .": "mcp",

@@ -54,7 +54,7 @@ class Editor(Terminal):
 def terminal(tmp_path: Path) -> Iterator[Editor]:
     home = tmp_path / "home"
     home.mkdir()
-    (home / "tui.toml").write_text("max_actions = 25\nseed = 7\nspeed = 0\n")
+    (home / "tui.toml").write_text("max_actions = 15\nseed = 7\nspeed = 0\n")
     terminal = Editor(home)
     yield terminal
     terminal.end()
@@ -85,13 +85,13 @@ def test_type_generate_branch_undo_save(terminal: Editor, model: Path, draft: Pa
     terminal.wait_for("Héllo 漢字. The cat")
     terminal.keys("F5")
     first = terminal.wait_for("limit of actions reached")
-    assert "25/25" in first
+    assert "15/15" in first
     terminal.keys("F4")
     terminal.wait_for("Branches")
     terminal.keys("Home")
-    terminal.wait_for("at step 0 of 25")
+    terminal.wait_for("at step 0 of 15")
     terminal.keys("Down", "Down", "Down")
-    terminal.wait_for("at step 3 of 25")
+    terminal.wait_for("at step 3 of 15")
     terminal.keys("Right", "Home")
     terminal.wait_for("●")
     # The likeliest option may be the one that was taken; the one after it then is not.

@@ -222,8 +222,8 @@ def test_a_shared_engine_reads_too(taught: Path, tmp_path: Path, monkeypatch: py
     with checking_editor(taught, PULL, shared=True) as editor:
         editor.open(TEXT)
         assert olds(pull(editor)["items"]) == FOUND
-        # Not the one that others wait for.
-        assert [path.name for path in (tmp_path / "reviser").glob("*.sock")] == ["reading.sock"]
+        # Not the one that others wait for, and that loads the model meanwhile.
+        assert "reading.sock" in [path.name for path in (tmp_path / "reviser").glob("*.sock")]
         assert editor.exit() == 0
     until(lambda: not list((tmp_path / "reviser").glob("*.sock")))
 
@@ -240,9 +240,9 @@ def test_a_document_closed_while_it_is_read(taught: Path) -> None:
         pull(editor, "file:///home/ann/other.txt")
         editor.open(PLAIN)
         pull(editor)
-        (engine,) = children(editor.process.pid)
+        engines = children(editor.process.pid)
         assert editor.exit() == 0
-        until(lambda: not lives(engine))
+        until(lambda: not any(map(lives, engines)))
         assert not editor.stderr
 
 

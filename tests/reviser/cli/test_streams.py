@@ -39,7 +39,7 @@ def test_output_that_cannot_be_written_is_told_in_a_sentence(place: str, words: 
 
 
 def test_other_programs_tell_it_as_well() -> None:
-    for words in (["training", "--help"], ["benchmarks", "edits", "--help"]):
+    for words in (["training", "--help"], ["benchmarks", "infill", "--help"]):
         result = shell("> /dev/full", "-m", *words)
         assert result.returncode == 1
         assert result.stderr == ("reviser: standard output cannot be written: No space left on device\n")
@@ -54,8 +54,8 @@ def test_all_programs_complain_in_the_same_words(tmp_path: Path) -> None:
         ["training", "nothing"],
         ["training", "edits", missing],
         ["training", "edits"],
-        ["benchmarks", "edits", missing],
-        ["benchmarks", "edits"],
+        ["benchmarks", "next-edits", missing],
+        ["benchmarks", "next-edits"],
     ):
         program, *others = words
         result = reviser(*others, program=program)
