@@ -1,1 +1,1 @@
-"""Ids, actions, the canvas and its text: what every other package builds on."""
+"""Token ids, edit actions, the canvas, its text, tokenizers and files: the base of every other package."""

@@ -16,7 +16,7 @@ from reviser.core.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """At boundary `start`, the tokens `removed` give way to the tokens `inserted`."""
+    """A replacement of tokens: at boundary `start`, `removed` is replaced by `inserted`."""
 
     start: int
     removed: tuple[int, ...]
@@ -27,14 +27,14 @@ class Splice:
 
 
 class Plan(NamedTuple):
-    """What an action does: splices, each in the coordinates left by the one before, and the cursor after."""
+    """The effect of an action: splices, each in the coordinates left by the one before, and the cursor afterwards."""
 
     splices: tuple[Splice, ...]
     cursor: int
 
 
 class Board(Protocol):
-    """What an action may ask of the canvas: where the cursor is and what may be touched."""
+    """The part of a canvas that actions read: its length, its cursor and its protected ends."""
 
     @property
     def cursor(self) -> int: ...
@@ -56,7 +56,7 @@ class Board(Protocol):
 
 
 class Action(Protocol):
-    """One step of a model's writing."""
+    """One edit operation: the base class of all actions."""
 
     kind: ClassVar[str]
 
@@ -66,7 +66,7 @@ class Action(Protocol):
 
 
 def _lacking(wanted: int, there: int, side: str, what: str = "editable token") -> str:
-    """Why so many tokens beside the cursor cannot be taken."""
+    """The reason why `wanted` tokens beside the cursor cannot be used when only `there` exist."""
     if wanted < 1:
         return f"an action takes 1 token or more, not {wanted}"
     return f"there {'is' if there == 1 else 'are'} {counted(there, what)} to the {side} of the cursor, not {wanted}"
@@ -230,12 +230,12 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class SpanMove:
-    """Carry the `k` tokens beside the cursor to boundary `j` of the canvas as it is before the move.
+    """Move the `k` tokens beside the cursor to boundary `j`, counted on the canvas before the move.
 
-    The span is the one left of the cursor; with `right=True`, its mirror image, the one to the right.
-    As in the paper, a left-hand span may go to `1 <= j <= u-k` (the cursor stays at `u`) or to
-    `u <= j <= length` (the cursor goes along, to `j`). Mirrored, a right-hand span may go to
-    `u+k <= j <= length-1` (the cursor stays) or to `0 <= j <= u` (the cursor goes along).
+    The span is the one left of the cursor; with `right=True`, its mirror image, the one to the right. As in the paper,
+    a left-hand span may go to `1 <= j <= u-k` (the cursor stays at `u`) or to `u <= j <= length` (the cursor goes
+    along, to `j`). Mirrored, a right-hand span may go to `u+k <= j <= length-1` (the cursor stays) or to `0 <= j <= u`
+    (the cursor goes along).
     """
 
     k: int

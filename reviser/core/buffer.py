@@ -1,4 +1,5 @@
-"""Text in chunks with an index of its lines, so that an edit costs the same in a large file as in a small one."""
+"""An editable text stored in chunks with an index of its lines: an edit costs the same in a large file as in a small
+one."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
 class _Chunk:
-    """A piece of the text; a `\\r\\n` never straddles two of them."""
+    """A piece of the text; no `\\r\\n` is split between two chunks."""
 
     __slots__ = ("_extent", "_starts", "endings", "text")
 
@@ -53,7 +54,7 @@ class Buffer:
         self._extents = [Extent()]
 
     def _sum_up(self) -> None:
-        """Let one chunk more be known by where it ends."""
+        """Add the end position of one more chunk to the index."""
         chunk = self._chunks[len(self._offsets) - 1]
         self._offsets.append(self._offsets[-1] + len(chunk.text))
         self._lines.append(self._lines[-1] + chunk.endings)
@@ -64,12 +65,12 @@ class Buffer:
 
     @property
     def line_count(self) -> int:
-        """Always one at least: a text that ends with a line ending has an empty last line."""
+        """The number of lines, at least one: a text that ends with a line ending has an empty last line."""
         return self._endings + 1
 
     @property
     def text(self) -> str:
-        """The whole text, put together at the cost of its length."""
+        """The whole text, joined from its chunks; costs time in proportion to its length."""
         return "".join([chunk.text for chunk in self._chunks])
 
     def slice(self, start: int, end: int) -> str:
@@ -87,7 +88,7 @@ class Buffer:
         return "".join(parts)
 
     def replace(self, start: int, end: int, new: str) -> str:
-        """Put `new` in the place of the characters from `start` to `end`, and return those."""
+        """Replace the characters from `start` to `end` by `new`; returns the removed text."""
         if not 0 <= start <= end <= self.length:
             raise ValueError(f"there is no place {start} to {end} in a text of {self.length}")
         removed = self.slice(start, end)
@@ -111,13 +112,13 @@ class Buffer:
         return removed
 
     def line_of(self, offset: int) -> int:
-        """The number, from 0, of the line that `offset` is in."""
+        """The line number, from 0, of character `offset`."""
         index = self._chunk_at(offset)
         local = offset - self._offsets[index]
         return self._lines[index] + bisect_right(self._chunks[index].starts, local)
 
     def extent(self, offset: int) -> Extent:
-        """How far the text up to `offset` reaches, in every unit."""
+        """The position of character `offset` in every unit that editors count in."""
         index = self._chunk_at(offset)
         while len(self._extents) <= index:
             self._extents.append(self._extents[-1] + self._chunks[len(self._extents) - 1].extent)
@@ -154,7 +155,7 @@ class Buffer:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """`text` in pieces of about a chunk's size; one empty piece for an empty text."""
+    """Cut `text` into pieces of about a chunk's size; an empty text gives one empty piece."""
     start = 0
     while len(text) - start > 2 * _CHUNK:
         end = start + _CHUNK

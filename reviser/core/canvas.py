@@ -1,8 +1,8 @@
-"""The mutable canvas: tokens, a cursor, protected ends, and the one place where state changes.
+"""The mutable canvas: tokens, a cursor, protected ends and an undo history. All edits of tokens go through it.
 
-The tokens live in a gap buffer made of two stacks: those left of the gap, and those right of it in
-reverse. Edits and moves near the gap cost what they touch, whatever the length of the canvas. They are
-arrays of numbers, not of objects, so that a file of many megabytes fits.
+The tokens live in a gap buffer made of two stacks: those left of the gap, and those right of it in reverse. An edit or
+a move near the gap takes time in proportion to what it touches, whatever the length of the canvas. The stacks are
+arrays of numbers, not lists of objects, so that a file of many megabytes fits in memory.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ class Canvas:
 
     @property
     def room(self) -> int:
-        """How many more tokens fit; without a maximum, always one more than can be asked for."""
+        """How many more tokens fit; without a maximum, one more than any action can ask for."""
         if self.max_length is None:
             return 1 << 60
         return self.max_length - len(self._left) - len(self._right)
 
     def between(self, start: int, end: int) -> tuple[int, ...]:
-        """The tokens from boundary `start` to boundary `end`, at the cost of their number."""
+        """The tokens from boundary `start` to boundary `end`; costs time in proportion to their number."""
         gap = len(self._left)
         if end <= gap:
             return tuple(self._left[start:end])
@@ -115,13 +115,13 @@ class Canvas:
         return self.between(start, gap) + self.between(gap, end)
 
     def objection(self, action: Action) -> str | None:
-        """Why `action` is invalid now, in words, or None if it is valid."""
+        """The reason why `action` is invalid now, or None if it is valid."""
         if self.stopped:
             return "the run has stopped"
         return self.vocabulary.objection(action) or action.objection(self)
 
     def valid_actions(self) -> ValidIds:
-        """The ids that may come next; the cost does not grow with the canvas."""
+        """The ids of all actions that are valid now; the cost does not grow with the canvas."""
         if self.stopped:
             return ValidIds(self.vocabulary, False, False, ())
         return self.vocabulary.valid_on(self)
@@ -131,7 +131,7 @@ class Canvas:
         return self.vocabulary.action(id, self._cursor)
 
     def apply(self, action: Action) -> tuple[Splice, ...]:
-        """Carry out `action` and return what it changed; an invalid one raises and changes nothing."""
+        """Carry out `action` and return its splices; raises `InvalidAction`, and changes nothing, if it is invalid."""
         if reason := self.objection(action):
             raise InvalidAction(f"invalid action {action}: {reason}")
         plan: Plan = action.plan(self)

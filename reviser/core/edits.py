@@ -1,4 +1,4 @@
-"""An edit of a text by characters: what passes from the model to the programs that show documents."""
+"""Edits of a text in characters: the form in which changes go from the model to the programs that show documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edit:
-    """`new` in the place of `old`, which stands at character `start`."""
+    """A replacement in a text: `old`, which starts at character `start`, becomes `new`."""
 
     start: int
     old: str
@@ -16,7 +16,7 @@ class Edit:
 
     @classmethod
     def between(cls, old: str, new: str, start: int = 0) -> Edit:
-        """What turns `old`, which stands at `start`, into `new`, less what they share at both ends."""
+        """The smallest edit that turns `old`, which starts at character `start`, into `new`."""
         skip = shared_start(old, new)
         removed, inserted = old[skip:], new[skip:]
         keep = shared_start(removed[::-1], inserted[::-1])
@@ -24,8 +24,8 @@ class Edit:
 
     @classmethod
     def at_cursor(cls, old: str, new: str, cursor: int) -> Edit:
-        """What turns `old` into `new`; where that could be in several places, the one that the cursor behind it
-        tells."""
+        """The edit that turns `old` into `new`. Where several places are possible (a repeated character), it is the one
+        that ends at `cursor`."""
         change = cls.between(old, new)
         if change.old and change.new:
             return change
@@ -36,7 +36,7 @@ class Edit:
 
     @property
     def end(self) -> int:
-        """Where the removed text ended."""
+        """The offset at which the removed text ended."""
         return self.start + len(self.old)
 
     @property
@@ -45,31 +45,32 @@ class Edit:
 
     @property
     def core(self) -> Edit:
-        """The change less what it removes and inserts again at both ends."""
+        """The same edit without the text that it removes and inserts again at both ends."""
         return Edit.between(self.old, self.new, self.start)
 
     def inverse(self) -> Edit:
-        """The change that takes this one back."""
+        """The edit that undoes this one."""
         return Edit(self.start, self.new, self.old)
 
     def moved(self, by: int) -> Edit:
-        """The same edit where its text stands so many characters later."""
+        """The same edit with its start shifted `by` characters."""
         return Edit(self.start + by, self.old, self.new)
 
     def apply_to(self, text: str) -> str:
         return text[: self.start] + self.new + text[self.end :]
 
     def follow(self, offset: int) -> int:
-        """Where a place in the text is after the change; one inside what was removed goes to its start."""
+        """The new offset of a place in the text after the edit; a place inside the removed text moves to its start."""
         if offset <= self.start:
             return offset
         return offset + self.growth if offset >= self.end else self.start
 
 
 def within(changes: Iterable[Edit], start: int, end: int) -> tuple[Edit, ...]:
-    """Changes made one after the other, as changes of the part of the text from `start` to `end`.
+    """Edits made one after the other, reduced to the part of the text from `start` to `end`.
 
-    What they remove around that part they insert again, as where a `\\r\\n` is not to be cut; that is left out.
+    An edit may reach beyond that part if it removes and inserts the same text there, such as half of a `\\r\\n`; this
+    text is left out.
     """
     found = []
     for change in changes:
@@ -82,14 +83,14 @@ def within(changes: Iterable[Edit], start: int, end: int) -> tuple[Edit, ...]:
 
 
 def with_all(text: str, changes: Iterable[Edit]) -> str:
-    """A text with changes made one after the other."""
+    """The text after edits made one after the other."""
     for change in changes:
         text = change.apply_to(text)
     return text
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text after the edits, whose places are all those of `text`; they must not overlap."""
+    """The text after the edits, which must not overlap and whose offsets all refer to `text` before any of them."""
     pieces, place = [], 0
     for edit in sorted(edits):
         if edit.start < place:
@@ -100,7 +101,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def shared_start(one: str, other: str) -> int:
-    """How many characters two texts share from their start, found by halving: comparing slices is quick."""
+    """The length of the common prefix of two texts, found by bisection, since comparing slices is fast."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -112,7 +113,7 @@ def shared_start(one: str, other: str) -> int:
 
 
 def minimal_change(text: str, start: int, removed: str, inserted: str) -> Edit | None:
-    """The change that turns `removed` at `start` into `inserted`, less what they share at both ends.
+    """The smallest edit that turns `removed` at `start` into `inserted`; None if they are equal.
 
     `text` is the document before.
     """
@@ -122,7 +123,7 @@ def minimal_change(text: str, start: int, removed: str, inserted: str) -> Edit |
 
 
 def placed_change(text: str, change: Edit) -> Edit:
-    """A change that never starts or ends inside a `\\r\\n` of `text`, where editors have no position."""
+    """The edit, widened where it would start or end inside a `\\r\\n` of `text`, where editors have no position."""
     low, high, middle = change.start, change.end, change.new
     if cuts_line_ending(text, low):
         low, middle = low - 1, "\r" + middle
@@ -132,11 +133,11 @@ def placed_change(text: str, change: Edit) -> Edit:
 
 
 def cuts_line_ending(text: str, boundary: int) -> bool:
-    """Whether a place is between the two halves of a `\\r\\n`."""
+    """Whether an offset is between the two halves of a `\\r\\n`."""
     return 0 < boundary < len(text) and text[boundary - 1] == "\r" and text[boundary] == "\n"
 
 
 def end_of_writing(text: str) -> int:
-    """Where to write on at the end of a document: before the ending of its last line, which stays the last."""
+    """The offset where writing continues at the end of a document: before the final line ending, which is kept."""
     ending = next((one for one in ("\r\n", "\n", "\r") if text.endswith(one)), "")
     return len(text) - len(ending)

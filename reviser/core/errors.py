@@ -1,8 +1,8 @@
-"""The errors that a user can cause; each carries one plain sentence."""
+"""The errors that a user can cause; the message of each is one plain sentence."""
 
 
 class ReviserError(Exception):
-    """Something the user can fix; front ends print its message and exit, without a traceback."""
+    """An error that the user can fix; programs print its message without a traceback and exit with a non-zero status."""
 
     exit_status = 2
 
@@ -24,10 +24,10 @@ class NotText(ReviserError):
 
 
 class UnknownEncoding(NotText):
-    """A file that may hold text, in an encoding that cannot be told or is not the one that was named."""
+    """A file that may hold text, in an encoding that is unknown or is not the one that was named."""
 
 
 class FileChanged(ReviserError):
-    """A file that somebody else wrote after it was read, and that is left as it is."""
+    """A file that another program wrote after it was read; it is left as it is."""
 
     exit_status = 1

@@ -1,4 +1,4 @@
-"""Packages that come with an extra of this one, and the sentence that says which extra to install."""
+"""Optional packages and the extra of this package that installs each."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ EXTRAS = {
 def missing_package(
     error: ModuleNotFoundError, *, extra: str | None = None, needed_by: str = "this command"
 ) -> ReviserError | None:
-    """What to tell a user who lacks a package; None if the missing module is none of an extra's.
+    """The error to show for a missing package; None if no extra brings the missing module.
 
-    `extra` names the extra that brings all that is needed, where more than this package is.
+    `extra` names the extra that brings everything needed, where more than this package is.
     """
     package = (error.name or "").partition(".")[0]
     smallest = next((name for name, packages in EXTRAS.items() if package in packages), None)

@@ -1,4 +1,4 @@
-"""Reading and writing files so that no text is lost: plain errors in, atomic replacement out."""
+"""Files read and written without loss of text: user errors become `ReviserError`, and files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPEN_FILES_MOVE = os.name != "nt"
 
 
 def home_folder(variable: str, usual: str) -> Path:
-    """A user's folder for Reviser: `$REVISER_HOME`, or the platform's place, which `variable` names on Linux."""
+    """A user's folder for Reviser: `$REVISER_HOME`, or the platform's folder; on Linux the one that `variable` names."""
     if home := os.environ.get("REVISER_HOME"):
         return Path(home)
     if sys.platform == "darwin":
@@ -40,14 +40,13 @@ def home_folder(variable: str, usual: str) -> Path:
 
 
 def input_name(path: Path | str) -> str:
-    """What messages call the file that is read at `path`."""
+    """The name of an input file in messages; standard input for `-`."""
     return "standard input" if str(path) == "-" else str(path)
 
 
 @contextlib.contextmanager
 def open_input(path: Path) -> Iterator[io.BufferedReader]:
-    """The file at `path`, or standard input for `-`, open for reading; it raises `ReviserError` for what cannot be
-    read."""
+    """The file at `path`, or standard input for `-`, open for reading; raises `ReviserError` if it cannot be read."""
     try:
         with contextlib.ExitStack() as open_files:
             if path == STREAM:
@@ -68,7 +67,7 @@ def open_input(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def _is_endless(file: BinaryIO) -> bool:
-    """Whether an open file is a device, such as /dev/zero; a terminal ends with Ctrl+D, and the null device at once."""
+    """Whether an open file is a device without an end, such as /dev/zero; terminals and the null device do end."""
     try:
         status = os.fstat(file.fileno())
     except io.UnsupportedOperation:  # a stream in memory
@@ -79,13 +78,13 @@ def _is_endless(file: BinaryIO) -> bool:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of the file at `path`, or of standard input for `-`."""
+    """The bytes of the file at `path`, or of standard input for `-`; raises `ReviserError` if it cannot be read."""
     with open_input(path) as file:
         return file.read()
 
 
 def read_utf8(path: Path) -> str:
-    """The text of a file that must be UTF-8."""
+    """The text of a file; raises `ReviserError` if it is not UTF-8."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -93,7 +92,7 @@ def read_utf8(path: Path) -> str:
 
 
 def check_output(path: Path) -> None:
-    """Refuse a place where no result can be put, before any work is done for it."""
+    """Raise `ReviserError` if no result can be written to `path`; called before work is done for it."""
     if path == STREAM:
         return
     if path.is_dir():
@@ -105,14 +104,14 @@ def check_output(path: Path) -> None:
 
 
 def check_not_read_only(path: Path) -> None:
-    """Refuse a file that says it must not be written; replacing it would get around that."""
+    """Raise `ReviserError` for a file marked read-only, which an atomic replacement would otherwise overwrite."""
     writable_by_someone = stat.S_IMODE(path.stat().st_mode) & 0o222
     if not writable_by_someone or not os.access(path, os.W_OK):
         raise ReviserError(f"{path} is read-only")
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Put `data` where a user asked for it: in a file, or for `-` on standard output."""
+    """Write `data` where a user asked for it: to a file, or for `-` to standard output."""
     if path == STREAM:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -122,11 +121,10 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def write_atomically(path: Path, data: bytes, *, replacing: bytes | None = None) -> None:
-    """Put `data` in the place of the file at `path`: at any moment it is the old file or the new one.
+    """Replace the file at `path` by one with `data`; at any moment it is the old file or the new one.
 
-    A link is followed, and the mode of an existing file is kept. If the file no longer holds
-    `replacing`, where that is given, it stays as it is and `FileChanged` is raised. What is not a file
-    but a device or a pipe is written to.
+    A link is followed, and the mode of an existing file is kept. With `replacing`, a file whose content is not these
+    bytes stays as it is and `FileChanged` is raised. A device or a pipe is written to directly.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -148,7 +146,7 @@ def write_atomically(path: Path, data: bytes, *, replacing: bytes | None = None)
 
 
 def write_beside(path: Path, data: bytes) -> Path:
-    """Write `data` to a new file with a free name next to the one at `path`; returns where it is."""
+    """Write `data` to a new file with a free name next to the one at `path`; returns its path."""
     for number in itertools.count(1):
         mark = "reviser" if number == 1 else f"reviser-{number}"
         beside = path.with_name(f"{path.stem}.{mark}{path.suffix}")
@@ -170,7 +168,7 @@ def write_beside(path: Path, data: bytes) -> Path:
 
 @contextlib.contextmanager
 def _temporary_file(folder: Path) -> Iterator[tuple[Path, io.FileIO]]:
-    """A new file in `folder`, open and locked as long as its writer lives, and gone afterwards."""
+    """A new file in `folder`, locked while it is open and removed afterwards."""
     import tempfile  # it loads much, and reading needs none of it
 
     while True:
@@ -200,10 +198,10 @@ def _fill(handle: int, data: bytes, mode: int) -> None:
 
 
 def _replace_known(temporary: Path, target: Path, known: bytes, path: Path) -> None:
-    """Replace `target` unless it holds something else than `known`.
+    """Replace `target` by `temporary`; raises `FileChanged` if its content is not `known`.
 
-    Where the system can exchange two files in one step, what came out is looked at once more, and put
-    back if somebody wrote it after the first look. Elsewhere a few microseconds remain for that.
+    Where the system can exchange two files in one step, the old file is compared again after the exchange, and put back
+    if another program wrote it in between. Elsewhere a gap of a few microseconds remains.
     """
     changed = FileChanged(f"{path} was changed by someone else meanwhile")
     try:
@@ -224,10 +222,10 @@ def _replace_known(temporary: Path, target: Path, known: bytes, path: Path) -> N
 
 
 def _hold(target: Path) -> BinaryIO:
-    """Open a file and lock it against other writers of this kind, who may have to finish first.
+    """Open a file and lock it, waiting for other writers that use this function.
 
-    They lock the old file and the new one, so that the file at `target` is locked until theirs is there
-    for good. Other programs may hold such a lock for long, which is no reason to wait for ever.
+    They lock the old file and the new one, so `target` stays locked until the new file is in place. Other programs may
+    hold such a lock for long, so the wait is limited.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
@@ -246,7 +244,7 @@ def _hold(target: Path) -> BinaryIO:
 
 
 def _put_back(temporary: Path, target: Path, ours: int) -> None:
-    """Undo an exchange, unless somebody has replaced or removed the file `ours` in the meantime."""
+    """Undo an exchange, unless another program has replaced or removed the file `ours` in the meantime."""
     if not _exchange(temporary, target):
         temporary.replace(target)
     elif temporary.stat().st_ino != ours:
@@ -254,7 +252,7 @@ def _put_back(temporary: Path, target: Path, ours: int) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two files change places in one step; False where the system cannot do that."""
+    """Exchange two files in one step; False where the system cannot."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -269,7 +267,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what writers left behind that were killed: files whose lock nobody holds any more."""
+    """Remove temporary files of writers that were killed: those that nobody has locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         stale = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
         for name in stale:
@@ -281,7 +279,7 @@ def _sweep(folder: Path) -> None:
 def lock(handle: int, *, wait: bool = False) -> None:
     """Lock an open file until it is closed.
 
-    Raises BlockingIOError if somebody else has done so, and another OSError where files cannot be locked.
+    Raises BlockingIOError if another process holds the lock, and another OSError where files cannot be locked.
     """
     try:
         import fcntl
@@ -300,7 +298,7 @@ def _mode_for(target: Path) -> int:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or a folder is on the disk; Windows cannot be asked to for what is open to be read alone."""
+    """Wait until a file or a folder is on the disk; Windows does not allow that for what is open for reading only."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(path, os.O_RDONLY)

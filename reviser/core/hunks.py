@@ -1,4 +1,4 @@
-"""From the edits of a run to changes that a person can judge: whole words, each change by itself."""
+"""Hunks: the edits of a run grouped into separate changes of whole words, which a person can judge one by one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _Hunk = tuple[int, int, int, int]
 
 
 def changed_words(old: str, edits: Sequence[Edit]) -> list[Edit]:
-    """What edits, made one after the other, have changed in a text, word by word, by places in the text after them.
+    """The word-level changes that edits, made one after the other, have made; offsets refer to the text after them.
 
-    The edits say which characters stayed all the way, so that this costs no comparison of
-    everything with everything, and never mistakes one word for a like one elsewhere.
+    The edits say which characters were never touched. So no comparison of the whole texts is needed, and a word is
+    never mistaken for an equal one elsewhere.
     """
     new = with_all(old, edits)
     hunks = _merged(_widened(old, new, list(_moved_apart(len(old), edits))))
@@ -30,7 +30,7 @@ def changed_words(old: str, edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _moved_apart(length: int, edits: Sequence[Edit]) -> Iterator[_Hunk]:
-    """Where characters of a text of that length went, or others came."""
+    """The hunks of a text of that length in which characters were removed or inserted."""
     # For each character its place in the old text; None if it was not there.
     origins: list[int | None] = list(range(length))
     for edit in edits:
@@ -44,7 +44,7 @@ def _moved_apart(length: int, edits: Sequence[Edit]) -> Iterator[_Hunk]:
 
 
 def _widened(old: str, new: str, hunks: Sequence[_Hunk]) -> Iterator[_Hunk]:
-    """The hunks, each as far as it takes to begin and end between words, or until it meets the next."""
+    """The hunks, each widened to word boundaries or until it meets the next."""
     nothing, all = (0, 0, 0, 0), (len(old), 0, len(new), 0)
     for before, hunk, after in zip([nothing, *hunks], hunks, [*hunks[1:], all], strict=False):
         a, b, c, d = hunk
@@ -56,7 +56,7 @@ def _widened(old: str, new: str, hunks: Sequence[_Hunk]) -> Iterator[_Hunk]:
 
 
 def _parts(text: str, place: int) -> bool:
-    """Whether two words, marks or spaces meet at a place, and not the halves of one."""
+    """Whether a place is a boundary between two words, marks or spaces, and not inside one."""
     if not 0 < place < len(text):
         return True
     before, after = text[place - 1], text[place]
@@ -70,14 +70,14 @@ def _parts(text: str, place: int) -> bool:
 
 
 def _spells(character: str) -> bool:
-    """Whether a character makes words with its neighbours; ideographs stand for themselves."""
+    """Whether a character is part of a word with its neighbours; ideographs are words by themselves."""
     if character.isalnum() or character == "_" or unicodedata.combining(character):
         return unicodedata.east_asian_width(character) not in ("W", "F")
     return False
 
 
 def _merged(hunks: Iterable[_Hunk]) -> list[_Hunk]:
-    """Hunks that met when they were widened, as one."""
+    """The hunks, those that touch after widening joined."""
     merged: list[_Hunk] = []
     for hunk in hunks:
         if merged and hunk[0] <= merged[-1][1]:
@@ -89,7 +89,7 @@ def _merged(hunks: Iterable[_Hunk]) -> list[_Hunk]:
 
 
 def _within(old: str, new: str, hunk: _Hunk) -> Iterator[_Hunk]:
-    """The parts of a hunk that really differ: a word that was erased and written again does not."""
+    """The parts of a hunk that really differ, without words that were erased and written again."""
     a, b, c, d = hunk
     before, after = _pieces(old[a:b]), _pieces(new[c:d])
     if len(before) * len(after) > _COMPARED:
@@ -107,7 +107,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _joined_by_space(old: str, hunks: Sequence[_Hunk]) -> Iterator[_Hunk]:
-    """Changes of neighbouring words are one change; on lines of their own they are not."""
+    """The hunks, those of neighbouring words on one line joined."""
     pending: _Hunk | None = None
     for hunk in hunks:
         between = old[pending[1] : hunk[0]] if pending is not None else "\n"

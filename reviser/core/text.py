@@ -20,17 +20,17 @@ from reviser.core.edits import Edit, cuts_line_ending
 
 
 class TokenBytes(Protocol):
-    """All that the text layer asks of a tokenizer."""
+    """The part of a tokenizer that the text layer needs: the bytes of each token."""
 
     def token_bytes(self, token: int) -> bytes: ...
 
 
 class Extent(NamedTuple):
-    """How far a piece of text reaches, in every unit that editors count in.
+    """The length of a piece of text in every unit that editors count in.
 
-    `lines` counts line endings (`\\n`, `\\r\\n`, `\\r`, as the Language Server Protocol has them, and no
-    others); the `column` counts measure what follows the last one. Measured from the start of a
-    document, an extent is a position in it. Extents add up, also across a split `\\r\\n`.
+    `lines` counts line endings (`\\n`, `\\r\\n`, `\\r`, as the Language Server Protocol has them, and no others); the
+    `column` counts measure what follows the last one. Measured from the start of a document, an extent is a position in
+    it. Extents add up, also across a split `\\r\\n`.
     """
 
     chars: int = 0
@@ -92,7 +92,7 @@ def _utf16_length(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """In the text as it was, `removed`, from `start` to `end`, gives way to `inserted`.
+    """An edit with positions in every unit: `removed`, from `start` to `end` of the text before, becomes `inserted`.
 
     An edit never starts or ends between the two halves of a `\\r\\n`, where editors have no position.
     """
@@ -112,7 +112,7 @@ class TextEdit:
 
     @property
     def change(self) -> Edit:
-        """The edit by characters alone."""
+        """The same edit in characters alone."""
         return Edit(self.start.chars, self.removed, self.inserted)
 
     def apply_to(self, text: str) -> str:
@@ -125,7 +125,7 @@ def visible_text(data: bytes) -> str:
 
 
 class _Emission(NamedTuple):
-    """What one token adds to the text, how far that reaches, and the unfinished bytes it leaves to the next."""
+    """The text that one token adds, its extent, and the unfinished bytes that it leaves to the next token."""
 
     token: int
     text: str
@@ -158,7 +158,7 @@ class TextLayer:
 
     @property
     def text(self) -> str:
-        """The whole text, put together at the cost of its length."""
+        """The whole text; costs time in proportion to its length."""
         left = [emission.text for emission in self._left]
         return "".join(left + [emission.text for emission in reversed(self._right)])
 
@@ -168,12 +168,12 @@ class TextLayer:
         return "".join([emission.text for emission in self._left[start:]])
 
     def position(self, boundary: int) -> Extent:
-        """Where token boundary `boundary` falls in the text; cheap near the last edit or question."""
+        """The position of token boundary `boundary` in the text; fast near the last edit or query."""
         self._bring_gap(boundary)
         return self._position()
 
     def apply(self, splice: Splice) -> TextEdit | None:
-        """Follow the canvas through `splice`; returns the edit of the text, None if no text changed."""
+        """Update the text after a splice of the canvas; returns the edit of the text, None if no text changed."""
         if splice.start != len(self._left):
             self._bring_gap(splice.start)
         old = self._take(len(splice.removed)) if splice.removed else []
@@ -272,7 +272,7 @@ class TextLayer:
         return Extent.of("".join([emission.text for emission in self._left[start:end]]))
 
     def _take(self, count: int) -> list[_Emission]:
-        """Remove the next tokens right of the gap."""
+        """Remove the next `count` tokens right of the gap and return their emissions."""
         rest = len(self._right) - count
         taken = self._right[rest:]
         del self._right[rest:]
@@ -293,10 +293,10 @@ class TextLayer:
 
 
 def minimal_edit(home: Extent, before: str, removed: str, inserted: str, after: str) -> TextEdit:
-    """The edit that turns `removed` into `inserted`, without what the two share at their ends.
+    """The smallest edit that turns `removed` into `inserted`.
 
-    `before` and `after` are the characters around them, and `home` is where `before` starts; the edit
-    is widened into them where it would cut a `\\r\\n`.
+    `before` and `after` are the characters around them, and `home` is where `before` starts; the edit is widened into
+    them where it would cut a `\\r\\n`.
     """
     core = Edit.between(removed, inserted, len(before))
     old, new = before + removed + after, before + inserted + after

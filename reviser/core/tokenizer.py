@@ -1,7 +1,7 @@
 """Tokenizers behind one small protocol: GPT-2's BPE from the package, and any Hugging Face tokenizer.json.
 
-A canvas is edited token by token, so what matters is the bytes of each single token: `token_bytes` is
-the heart of the protocol, and the text of a canvas is its tokens' bytes in a row.
+A canvas is edited token by token, so the protocol's main method is `token_bytes`, the bytes of a single token. The text
+of a canvas is the bytes of its tokens in a row.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SAMPLE = "The quick, brown fox:\n it's 7 o'clock."
 
 
 class Tokenizer(Protocol):
-    """What the engine asks of a tokenizer."""
+    """The protocol of a tokenizer."""
 
     @property
     def name(self) -> str: ...
@@ -61,18 +61,18 @@ class Tokenizer(Protocol):
         """Ids that stand for no text and are never inserted."""
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of `text`; nothing in it is taken for a marker."""
+        """The tokens of `text`; nothing in it is read as a marker."""
 
     def token_bytes(self, token: int) -> bytes: ...
 
 
 def decode(tokenizer: Tokenizer, tokens: Iterable[int]) -> str:
-    """The text that tokens show, incomplete characters left out."""
+    """The text of tokens, without incomplete characters."""
     return visible_text(b"".join(map(tokenizer.token_bytes, tokens)))
 
 
 def first_bytes(tokenizer: Tokenizer) -> bytes:
-    """The first byte of each token of a tokenizer, or 0 for a token without text."""
+    """The first byte of each token, by id, or 0 for a token without text."""
     if isinstance(tokenizer, HuggingFaceTokenizer):
         return tokenizer.first_bytes()
     known = map(tokenizer.token_bytes, range(tokenizer.size))
@@ -131,10 +131,10 @@ class HuggingFaceTokenizer:
     _starts: Callable[[], str]
 
     def __init__(self, source: Path | bytes, name: str | None = None, *, late: bool = False) -> None:
-        """From a tokenizer.json at a path, or from its content, which has to be given a name.
+        """Read a tokenizer.json from a path, or from its bytes, which then need a `name`.
 
-        With `late`, the encoder for long texts is made when there is one, if the tokenizer is of a kind for which
-        that is possible: a file of one's own, whose mistakes need not be found at once.
+        With `late`, the encoder for long texts is made when the first one is encoded, if the kind of tokenizer allows
+        that. This suits a file that is known to be sound, since its faults are found late.
         """
         if isinstance(source, Path):
             self.name, self._described = name or source.parent.name, str(source)
@@ -153,8 +153,8 @@ class HuggingFaceTokenizer:
 
     @classmethod
     def from_table(cls, table: TokenTable, name: str, whole: Callable[[], bytes]) -> Self:
-        """From a table of its tokens; `whole` gives the tokenizer.json, from which an encoder for long texts is
-        made."""
+        """The tokenizer from its token table; `whole` reads the tokenizer.json, from which the encoder for long texts
+        is made."""
         made = cls.__new__(cls)
         made.name, made._described = name, f"the tokenizer of {name}"
         made._read_model = lambda: json.loads(whole())["model"]
@@ -187,13 +187,13 @@ class HuggingFaceTokenizer:
 
     @cached_property
     def _tokenizer(self) -> Backend:
-        """The package's encoder; one for byte pairs has no tokens before it is made whole."""
+        """The package's encoder; for byte pairs it has no vocabulary until the full encoder is made."""
         from tokenizers import Tokenizer as Backend
 
         return Backend.from_str(json.dumps(self._plain))
 
     def _cut(self, text: str) -> Iterable[str]:
-        """The pieces of a text that are merged."""
+        """The pieces of a text that are merged separately."""
         if self._cut_plain is not None and is_plain_text(text):
             return self._cut_plain(text)
         return (piece for piece, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text))
@@ -206,7 +206,7 @@ class HuggingFaceTokenizer:
         return self._bytes[token]
 
     def first_bytes(self) -> bytes:
-        """The first byte of each token, or 0."""
+        """The first byte of each token, by id, or 0 for a token without text."""
         return self._first_bytes
 
     @cached_property
@@ -227,7 +227,7 @@ class HuggingFaceTokenizer:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Say in a sentence that the file is at fault."""
+        """Turn the backend's exceptions into a `ReviserError` that names the file."""
         try:
             yield
         except (KeyboardInterrupt, SystemExit, ReviserError):
@@ -257,7 +257,7 @@ class HuggingFaceTokenizer:
             self._make_whole()
 
     def _take_rest(self, data: TokenizerJson, texts: Sequence[str]) -> None:
-        """Take all but how words are merged; `texts` are the tokens as the file writes them."""
+        """Read everything but the merges from a tokenizer.json; `texts` are the tokens as the file writes them."""
         added = data.get("added_tokens", [])
         self._cut_plain = plain_cut(self._plain.get("pre_tokenizer"))
         self._merging = None
@@ -274,7 +274,7 @@ class HuggingFaceTokenizer:
 
 
 def _by_id(vocabulary: Mapping[str, int]) -> list[str]:
-    """The tokens of a vocabulary in the order of their ids; those of ids that it has not are empty."""
+    """The tokens of a vocabulary in the order of their ids; ids without a token get an empty string."""
     tokens, ids = list(vocabulary), list(vocabulary.values())
     if ids == list(range(len(ids))):
         return tokens
@@ -290,9 +290,9 @@ def _by_id(vocabulary: Mapping[str, int]) -> list[str]:
 
 
 def _plainly(data: TokenizerJson) -> TokenizerJson:
-    """The same tokenizer without markers: a document that says "<|endoftext|>" means those letters.
+    """The same tokenizer without markers, so that "<|endoftext|>" in a document is encoded as plain letters.
 
-    One for byte pairs is without its tokens, too.
+    For a byte-pair tokenizer, the vocabulary is left out, too.
     """
     plain: TokenizerJson = {**_without_dummy_prefix(data), "added_tokens": []}
     model = data["model"]
@@ -311,7 +311,7 @@ def _id(token: AddedToken) -> int:
 
 
 def _model(model: TokenizerModel) -> BPE:
-    """The encoder of pieces that a tokenizer.json for byte pairs describes."""
+    """The byte-pair encoder of pieces that a tokenizer.json describes."""
     from tokenizers.models import BPE
 
     pairs: Any = [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]]
@@ -333,7 +333,7 @@ def _is_byte_level(data: TokenizerJson) -> bool:
 
 
 def _without_dummy_prefix(data: TokenizerJson) -> TokenizerJson:
-    """The same tokenizer without the space that some put before the first word: a canvas has it or not."""
+    """The same tokenizer without the space that some put before the first word: a canvas has its own spaces."""
     # All but the vocabulary, which is large and stays as it is, is copied before it is changed.
     light: TokenizerJson = {**data, "model": {"vocab": {}, "merges": []}}
     data = {**deepcopy(light), "model": data["model"]}
@@ -349,7 +349,7 @@ def _without_dummy_prefix(data: TokenizerJson) -> TokenizerJson:
 
 @cache
 def _translation() -> dict[int, int]:
-    """The same for `str.translate`; characters that stand for no byte become one that Latin-1 does not have."""
+    """`byte_of_character` as a table for `str.translate`; other characters become one that Latin-1 does not have."""
     table = dict.fromkeys(range(0x100), 0xFFFF)
     return table | {ord(character): byte for character, byte in byte_of_character().items()}
 
@@ -372,7 +372,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def load_tokenizer(name_or_path: str) -> Tokenizer:
-    """`gpt2`, or the path of a tokenizer.json or of a folder that holds one."""
+    """The tokenizer of that name: `gpt2`, or the path of a tokenizer.json or of a folder that holds one."""
     if name_or_path == "gpt2":
         return Gpt2Tokenizer()
     path = Path(name_or_path)

@@ -1,4 +1,4 @@
-"""What a Hugging Face tokenizer.json holds, as far as it is read or written here."""
+"""The types of a Hugging Face tokenizer.json, for the fields that are read or written here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Component = dict[str, Any]
 
 
 class AddedToken(TypedDict):
-    """A token beside those of the model; a special one stands for no text."""
+    """A token added to those of the model; a special one stands for no text."""
 
     id: int
     content: str
@@ -21,7 +21,7 @@ class AddedToken(TypedDict):
 
 
 class TokenizerModel(TypedDict):
-    """How pieces of text become tokens; other kinds than BPE have other fields, too."""
+    """The encoding of pieces into tokens; kinds other than BPE have other fields, too."""
 
     type: NotRequired[str]
     dropout: NotRequired[float | None]

@@ -1,8 +1,7 @@
-"""Recorded runs: the ids of every action, the seeding included, and what is known about them.
+"""Recorded runs: the ids of all actions, those that seeded the run included, and the metadata of the run.
 
-A trajectory file is a JSON list of objects (or one object). The fields the paper's published runs have
-are `action_ids`, `prefix_tokens`, `prompt` and `final_text`; the others are optional, and fields this
-module does not know are kept.
+A trajectory file is a JSON list of objects (or one object). The paper's published runs have the fields `action_ids`,
+`prefix_tokens`, `prompt` and `final_text`; the others are optional. Fields that this module does not know are kept.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ FORMAT_VERSION = 1
 
 
 class RecordableRun(Protocol):
-    """What a run has done: its canvas and every id of its history, of which the first `seeded` were given."""
+    """The part of a run that is recorded: its canvas and all ids of its history, of which the first `seeded` were
+    given."""
 
     @property
     def canvas(self) -> Canvas: ...
@@ -35,12 +35,12 @@ class RecordableRun(Protocol):
     def seeded(self) -> int: ...
     @property
     def seed(self) -> int | None:
-        """The seed of its random choices, where it had one."""
+        """The seed of the run's random choices; None if it had none."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One run. The first `seed_actions` ids wrote the prompt (and, for an infill, the suffix).
+    """One recorded run. The first `seed_actions` ids wrote the prompt (and, for an infill, the suffix).
 
     Where a draft was revised, its `draft_tokens` tokens and the marker before them are among those ids.
     """
@@ -67,7 +67,7 @@ class Trajectory:
 
     @classmethod
     def record(cls, run: RecordableRun, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
-        """The run so far."""
+        """The trajectory of a run up to now."""
         canvas = run.canvas
         tokens = canvas.tokens
         return cls(
@@ -136,7 +136,7 @@ class Trajectory:
 
 
 def _draft_tokens(run: RecordableRun) -> int | None:
-    """How many tokens the draft had that a run revised; None if there was none."""
+    """The number of tokens of the draft that a run revised; None if there was none."""
     given, marker = run.history[: run.seeded], run.canvas.vocabulary.draft_id
     return len(given) - 1 - given.index(marker) if marker in given else None
 
@@ -167,7 +167,7 @@ def _vocabulary(data: Any) -> Vocabulary:
 
 
 def load_trajectories(path: Path | str, text: str) -> list[Trajectory]:
-    """The trajectories in the JSON `text` of the file at `path`, which is named in errors."""
+    """The trajectories in the JSON `text` of a file; `path` names it in errors. Raises `BadTrajectory`."""
     name = input_name(path)
     try:
         data = json.loads(text)

@@ -1,17 +1,18 @@
-"""Which id stands for which action: the paper's layout on any base vocabulary, and its extensions.
+"""The action vocabulary: which id stands for which action, in the paper's layout on any base vocabulary, with
+extensions.
 
-A layout starts with the tokenizer's own ids, each an Insert, and appends the operators in the order of
-the released models:
+A layout starts with the tokenizer's own ids, each an Insert, and appends the operators in the order of the released
+models:
 
     CURSOR, END_OF_INPUT, Delete, Stop, Move +1 -1 +2 -2 … +512 -512, ten reserved ids
 
-On GPT-2's 50257 ids this gives exactly the 50291 ids of the paper. The operators of its appendix have
-no ids there; a vocabulary may append blocks for them. One id is always one whole action, so span
-lengths and distances come from powers of two, as Move's do, and Replace takes one id per token.
+On GPT-2's 50257 ids this gives exactly the 50291 ids of the paper. The operators of its appendix have no ids there; a
+vocabulary may append blocks for them. One id is always one whole action, so span lengths and distances come from powers
+of two, as Move's do, and Replace takes one id per token.
 
-Of the reserved ids, which the paper leaves untrained, models that revise read the first: it marks where
-a draft begins that is to be revised. Models that proofread by overtyping read the second: it marks where they
-begin to write over the draft. Like the other markers these execute nothing and are never chosen.
+Two reserved ids, which the paper leaves untrained, are markers here. The first marks, for models that revise, where the
+draft to be revised begins. The second marks, for models that proofread by overtyping, where they begin to write over
+the draft. Like the other markers these execute nothing and are never chosen.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _extension_operators(extension: str) -> list[_Operator]:
 
 
 class VocabularyJson(TypedDict):
-    """A vocabulary as files keep it."""
+    """The JSON form of a vocabulary."""
 
     name: str
     base_size: int
@@ -97,10 +98,10 @@ class VocabularyJson(TypedDict):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The ids of one tokenizer and of the operators behind them.
+    """The ids of one tokenizer and of the operators after them.
 
-    `kinds` are the actions in use: ids of the others keep their places and are never valid. A model
-    that was trained to insert and move, for example, leaves its Delete id untrained.
+    `kinds` are the actions in use; ids of other actions keep their places but are never valid. A model that was trained
+    to insert and move, for example, leaves its Delete id untrained.
     """
 
     base_size: int
@@ -109,7 +110,8 @@ class Vocabulary:
     kinds: frozenset[str] = field(default=frozenset(KINDS))
     name: str = ""
     overtypes: bool = False
-    """Whether its models are trained to proofread by overtyping; see `reviser.proofreading.overtyping`."""
+    """Whether models of this vocabulary are trained to proofread by overtyping; see `reviser.proofreading.overtyping`.
+    """
     next_edits: bool = False
     """Whether its models are trained to follow a person's edits; see `reviser.next_edits`."""
 
@@ -128,7 +130,7 @@ class Vocabulary:
 
     @property
     def cursor_id(self) -> int:
-        """Marks the cursor in canvases shown to canvas-conditioned models."""
+        """Marks the cursor in the canvases that canvas-conditioned models read."""
         return self.base_size
 
     @property
@@ -158,21 +160,21 @@ class Vocabulary:
 
     @property
     def draft_id(self) -> int:
-        """Marks, in a history, where the draft begins that is to be revised; it executes nothing."""
+        """Marks in a history where the draft to be revised begins; it executes nothing."""
         return self.first_reserved_id
 
     @property
     def overtype_id(self) -> int:
-        """Marks, in a history, where a draft begins to be overtyped from its start; it executes nothing."""
+        """Marks in a history where overtyping of a draft begins, at the draft's start; it executes nothing."""
         return self.first_reserved_id + 1
 
     def is_marker(self, id: int) -> bool:
-        """Whether an id of a history executes nothing."""
+        """Whether an id is a marker, which executes nothing."""
         return id in (self.cursor_id, self.start_id, self.draft_id, self.overtype_id)
 
     @property
     def revises(self) -> bool:
-        """Whether its models are trained to revise: that takes Delete."""
+        """Whether models of this vocabulary are trained to revise: Delete is in use."""
         return "delete" in self.kinds
 
     @property
@@ -181,7 +183,7 @@ class Vocabulary:
 
     @property
     def first_replace_id(self) -> int | None:
-        """Where the Replace block starts: Replace(token) is this id plus the token's."""
+        """The first id of the Replace block, or None: Replace(token) is this id plus the token's."""
         return self._replace_start if "replace" in self.extensions else None
 
     @property
@@ -189,7 +191,7 @@ class Vocabulary:
         return self._replace_start + (self.base_size if "replace" in self.extensions else 0)
 
     def action(self, id: int, cursor: int = 0) -> Action:
-        """The action that `id` names when the cursor is at `cursor` (it matters to span moves and copies)."""
+        """The action of `id` with the cursor at `cursor` (which span moves and copies depend on); raises `UnknownId`."""
         if 0 <= id < self.base_size:
             if id in self.never_inserted:
                 raise UnknownId(f"id {id} is a marker of the tokenizer and is never inserted")
@@ -222,7 +224,7 @@ class Vocabulary:
         raise UnknownId(f"{action} has no id in this vocabulary")
 
     def moves(self, delta: int) -> tuple[Move, ...]:
-        """The fewest moves of the move set, in order of falling size, that together make `delta`."""
+        """The shortest sequence of moves, largest first, that together move by `delta`."""
         step = 1 if delta > 0 else -1
         rest, made = abs(delta), []
         for distance in reversed([m for m in MOVES if m > 0]):
@@ -231,7 +233,7 @@ class Vocabulary:
         return tuple(made)
 
     def objection(self, action: Action) -> str | None:
-        """Why this vocabulary refuses `action` on any canvas, or None."""
+        """The reason why this vocabulary refuses `action` on any canvas, or None."""
         if action.kind not in self.kinds:
             return f"{action.kind.replace('_', ' ')} actions are not in use"
         if isinstance(action, (Insert, Replace)):
@@ -241,13 +243,13 @@ class Vocabulary:
         return None
 
     def _objection_to(self, token: int) -> str | None:
-        """Why `token` is never written, or None."""
+        """The reason why `token` is never inserted, or None."""
         if not 0 <= token < self.base_size:
             return f"token {token} is not in the vocabulary"
         return f"token {token} is never inserted" if token in self.never_inserted else None
 
     def valid_on(self, board: Board) -> ValidIds:
-        """The ids whose actions `board` would accept now."""
+        """The ids whose actions are valid on `board`."""
         if self._has_jumps:
             return self._valid_on(board)
         # Every length and distance is a power of two, so what is valid changes only at powers of two
@@ -284,7 +286,7 @@ class Vocabulary:
 
     @classmethod
     def from_dict(cls, data: Any) -> Vocabulary:
-        """From what `to_dict` gave and a file kept; refuses anything else."""
+        """The vocabulary of a dictionary made by `to_dict`; raises `ReviserError` for anything else."""
         if not isinstance(data, dict):
             raise ReviserError("a vocabulary is an object")
         size, name = data.get("base_size"), data.get("name")
@@ -324,7 +326,7 @@ class Vocabulary:
 
     @cached_property
     def _has_jumps(self) -> bool:
-        """Whether actions in use go to a boundary of their own, whose validity is no matter of distance alone."""
+        """Whether actions are in use that go to an absolute boundary, so that distances alone do not decide validity."""
         return any(isinstance(operator(0), SpanMove | SpanCopy) for _, operator in self._used_operators)
 
     @cached_property
@@ -342,7 +344,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class ValidIds(Set[int]):
-    """The valid ids of one moment, as a set whose making costs the same on any canvas."""
+    """The set of ids that are valid at one moment; making it costs the same on any canvas."""
 
     vocabulary: Vocabulary
     inserts: bool
@@ -376,7 +378,7 @@ class ValidIds(Set[int]):
         return insertable * (self.inserts + self.replaces) + len(self.operators)
 
     def mask(self) -> NDArray[np.bool_]:
-        """The same as a read-only array, True where an id is valid; few differ, so they are kept."""
+        """The set as a read-only boolean array, True where an id is valid; equal masks are cached."""
         return self._kept_mask
 
     @cached_property

@@ -1,1 +1,1 @@
-"""How likely and how good texts are: perplexity, evaluators and judges, for training and benchmarks."""
+"""Scores of texts: perplexity, evaluators and judges, for training and benchmarks."""

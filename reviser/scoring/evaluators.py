@@ -1,7 +1,7 @@
-"""Evaluators: autoregressive ones score each token after the last, diffusion-style ones masked tokens.
+"""Evaluators of texts: autoregressive ones score each token after those before it, diffusion-style ones masked tokens.
 
-`load_evaluator` takes a name or a path: a model in our format, a GGUF file, `smollm2`, any causal
-language model of transformers (`gpt2-large`) or Dream (`Dream-org/Dream-v0-Base-7B`).
+`load_evaluator` takes a name or a path: a model in our format, a GGUF file, `smollm2`, any causal language model of
+transformers (`gpt2-large`) or Dream (`Dream-org/Dream-v0-Base-7B`).
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ DRAWS = 16
 
 @dataclass(frozen=True)
 class EvaluatedText:
-    """A text as an evaluator reads it: its ids, of which the first `given` are not measured."""
+    """A text in an evaluator's ids, of which the first `given` (the prompt) are not measured."""
 
     ids: list[int]
     given: int
 
     def fitted(self, context: int | None) -> EvaluatedText:
-        """Without as much of the prompt's beginning as does not fit into the evaluator's context."""
+        """The text without as many of the prompt's first ids as exceed the evaluator's context."""
         over = len(self.ids) - context if context else 0
         if over <= 0:
             return self
@@ -62,7 +62,7 @@ class EvaluatedText:
         return EvaluatedText(self.ids[over:], self.given - over)
 
     def cut(self, context: int | None) -> EvaluatedText:
-        """The same, and without the end of a continuation that would leave the prompt no place at all."""
+        """The same, with the end of a continuation removed that would leave no room for the prompt."""
         if context is None:
             return self
         room = max(context - min(self.given, 1), 1)
@@ -74,7 +74,7 @@ class EvaluatedText:
 
 
 def read_text(tokenizer: Tokenizer, text: PromptedText, start: Sequence[int] = ()) -> EvaluatedText:
-    """The whole text in tokens; one that reaches into the continuation is the continuation's."""
+    """The whole text in tokens; a token that spans prompt and continuation counts as the continuation's."""
     ids = tokenizer.encode(text.prompt + text.continuation)
     ends = np.cumsum([len(tokenizer.token_bytes(id)) for id in ids])
     given = int(np.searchsorted(ends, len(text.prompt.encode()), side="right"))
@@ -82,7 +82,7 @@ def read_text(tokenizer: Tokenizer, text: PromptedText, start: Sequence[int] = (
 
 
 def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: PromptedText) -> EvaluatedText:
-    """The same with a tokenizer of transformers, and whatever it puts before a text."""
+    """The same with a tokenizer of transformers, and the special ids that it puts before a text."""
     whole = text.prompt + text.continuation
     encoded = tokenizer(whole, return_offsets_mapping=True, return_special_tokens_mask=True)
     ids, ends = list(encoded["input_ids"]), [end for _, end in encoded["offset_mapping"]]
@@ -94,9 +94,9 @@ def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: PromptedText) -> Eval
 
 
 class AutoregressiveEvaluator:
-    """Each token's likelihood after those before it.
+    """An evaluator by the likelihood of each token after those before it.
 
-    Where there is nothing before the first token, not even a start marker, it is not measured.
+    Where nothing precedes the first token, not even a start marker, that token is not measured.
     """
 
     kind: Kind = "autoregressive"
@@ -118,7 +118,7 @@ class AutoregressiveEvaluator:
 
     @classmethod
     def of_checkpoint(cls, name: str, checkpoint: Checkpoint) -> AutoregressiveEvaluator:
-        """A model of ours that was trained, here or before, to write from left to right."""
+        """The evaluator of a checkpoint of ours that writes from left to right."""
         model, vocabulary = checkpoint.model.eval(), checkpoint.vocabulary
         if "move" in vocabulary.kinds:
             raise ReviserError(f"{name} moves as it writes, so it gives a text no likelihood")
@@ -137,7 +137,7 @@ class AutoregressiveEvaluator:
 
     @classmethod
     def of_causal_lm(cls, name: str, model: Any, tokenizer: PreTrainedTokenizerBase) -> AutoregressiveEvaluator:
-        """Any causal language model of transformers."""
+        """The evaluator of a causal language model of transformers."""
         return cls(
             name,
             lambda text: read_hf_text(tokenizer, text),
@@ -167,7 +167,7 @@ class AutoregressiveEvaluator:
         return found
 
     def _token_losses(self, rows: list[list[int]]) -> tuple[list[list[float]], int]:
-        """Nats of every token but the first of each row, and the number of ids scored."""
+        """The loss in nats of every token but the first of each row, and the number of ids scored."""
         width = max(2, *map(len, rows))
         ids = torch.zeros(len(rows), width, dtype=torch.int64)
         real = torch.zeros_like(ids)
@@ -182,12 +182,12 @@ class AutoregressiveEvaluator:
 
 
 def _log_sum_exp(logits: Tensor) -> Tensor:
-    """Over the last dimension, in single precision, row by row so that no copy of all is made."""
+    """Log-sum-exp over the last dimension in single precision, row by row so that no full copy is made."""
     return torch.stack([row.float().logsumexp(dim=-1) for row in logits])
 
 
 class Denoiser(Protocol):
-    """A model that says what may stand at masked places, seeing all others."""
+    """A model that predicts masked tokens from all others."""
 
     @property
     def mask_id(self) -> int: ...
@@ -195,17 +195,17 @@ class Denoiser(Protocol):
     def device(self) -> torch.device: ...
 
     def log_likelihoods(self, ids: Tensor, where: Tensor, tokens: Tensor) -> Tensor:
-        """How likely `tokens` are at the places of `ids` (rows, length) that `where` marks, in order."""
+        """The log-likelihoods of `tokens` at the places of `ids` (rows, length) that `where` marks, in order."""
 
 
 class DenoisingEvaluator:
-    """The likelihood bound of masked diffusion, on the continuation's tokens alone.
+    """An evaluator by the likelihood bound of masked diffusion, on the continuation's tokens alone.
 
-    In each of `draws` draws a number k from 1 to n is taken and k of the continuation's n tokens are
-    masked; the loss is n / k times that of the masked ones. Its mean is the mean over all orders in which
-    the tokens could be written one by one, which is never below the true loss. The draws of k are spread
-    evenly and depend on the text alone, so a text always gets the same figure. Of a continuation that is
-    longer than the evaluator's context, what fits is measured, and counts for so much of its bytes.
+    In each of `draws` draws a number k from 1 to n is taken and k of the continuation's n tokens are masked; the loss
+    is n / k times that of the masked ones. Its mean is the mean over all orders in which the tokens could be written
+    one by one, which is never below the true loss. The draws of k are spread evenly and depend on the text alone, so a
+    text always gets the same figure. Of a continuation that is longer than the evaluator's context, only the part that
+    fits is measured, and only its bytes count.
     """
 
     kind: Kind = "diffusion"
@@ -247,7 +247,7 @@ class DenoisingEvaluator:
 
     @torch.no_grad()
     def _nats(self, drawn: Sequence[_Draws]) -> list[Tensor]:
-        """Of each text's masked places, in their order: how unlikely what stands there is."""
+        """The loss in nats at each masked place of each text, in order."""
         device = self._denoiser.device
         noisy = torch.cat([draws.noisy for draws in drawn])
         where = torch.cat([draws.where for draws in drawn])
@@ -292,7 +292,7 @@ class _Draws:
         return cls(noisy.masked_fill(where, mask_id), where, wanted, masked * (count / sizes[:, None]))
 
     def mean(self, nats: Tensor) -> tuple[float, ...]:
-        """What each token of the continuation costs, given what masked ones do."""
+        """The mean loss of each token of the continuation, given the losses of masked ones."""
         costs = torch.zeros(self.weights.shape, dtype=torch.float64)
         costs[self.weights > 0] = nats
         found: list[float] = ((self.weights * costs).sum(dim=0) / len(costs)).tolist()
@@ -305,9 +305,10 @@ def _random_for(text: PromptedText) -> np.random.Generator:
 
 
 class DreamDenoiser:
-    """Dream: Qwen2.5's weights names and shapes, attention in both directions, and outputs one place on.
+    """Dream as a denoiser: Qwen2.5's weight names and shapes, attention in both directions, outputs shifted by one
+    place.
 
-    It began as an autoregressive model and kept its habit: what it says at a place is about the next.
+    It was made from an autoregressive model, so the output at a place predicts the next one.
     """
 
     def __init__(self, model: Any, mask_id: int) -> None:

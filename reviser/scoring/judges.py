@@ -22,7 +22,7 @@ Answer = Literal["A", "B", "tie", "invalid"]
 
 @dataclass(frozen=True)
 class Case:
-    """What a judge is shown."""
+    """One comparison: a prompt and its two continuations."""
 
     prompt: str
     a: str
@@ -30,23 +30,23 @@ class Case:
 
 
 class Judge(Protocol):
-    """Says which of two continuations is better."""
+    """Decides which of two continuations is better."""
 
     @property
     def name(self) -> str: ...
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever its answers depend on."""
+        """A text that changes with whatever the judge's answers depend on."""
 
     def answers(self, cases: Sequence[Case]) -> list[Answer]:
-        """An answer to each case, in order; each depends on its own case alone."""
+        """The answer to each case, in order; each depends on its own case alone."""
 
 
 class LikelihoodJudge:
-    """Prefers the continuation that an evaluator finds likelier, byte by byte.
+    """Prefers the continuation that an evaluator finds likelier per byte.
 
-    It needs no chat model and is blind to order, but it also prefers the dull to the surprising: a text
-    that repeats itself is likely. An empty continuation loses, and two of them are a tie.
+    It needs no chat model and ignores order, but it favours dull text: repetition is likely. An empty continuation
+    loses, and two of them are a tie.
     """
 
     def __init__(self, evaluator: Evaluator, weights: str) -> None:
@@ -91,7 +91,7 @@ _ANSWER = re.compile(r"\s*\[\[([AB])\]\]\s*")
 
 
 def parse_answer(text: str) -> Answer:
-    """[[A]] or [[B]] and nothing else; anything else is invalid."""
+    """The answer in a chat model's text: [[A]] or [[B]] and nothing else; anything else is invalid."""
     found = _ANSWER.fullmatch(text)
     if found is None:
         return "invalid"
@@ -99,7 +99,7 @@ def parse_answer(text: str) -> Answer:
 
 
 class ChatJudge:
-    """A chat model that is asked, and answers greedily."""
+    """A judge that asks a chat model, which answers greedily."""
 
     def __init__(self, name: str, weights: str, model: Any, tokenizer: Any, *, new_tokens: int = 16) -> None:
         self.name = name
@@ -109,7 +109,7 @@ class ChatJudge:
         self._new_tokens = new_tokens
 
     def question(self, case: Case) -> str:
-        """What the model reads: the question as the user's turn, and the start of its own."""
+        """The text that the model reads: the question as the user's turn, and the start of its own."""
         content = _QUESTION.format(prompt=case.prompt, a=case.a, b=case.b)
         if getattr(self._tokenizer, "chat_template", None) is None:
             return content + "\n"
@@ -146,7 +146,7 @@ def load_judge(
     device: torch.device | None = None,
     load: Callable[[str, torch.device], Evaluator] = load_evaluator,
 ) -> Judge:
-    """`likelihood:EVALUATOR`, or a chat model by folder or hub name; `load` knows the evaluators."""
+    """The judge of that name: `likelihood:EVALUATOR`, or a chat model by folder or hub name; `load` loads evaluators."""
     device = device or default_device()
     if source.startswith(LIKELIHOOD):
         source = source.removeprefix(LIKELIHOOD)

@@ -1,4 +1,4 @@
-"""Models to score texts with, from wherever they are: our own format, a GGUF file, a folder, the hub."""
+"""Loading of models that score texts: our own format, a GGUF file, a Hugging Face folder or the hub."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def default_device() -> torch.device:
 
 
 def dtype_for(device: torch.device) -> torch.dtype:
-    """Half the memory on a GPU; processors are quicker, and exacter, in single precision."""
+    """The precision for scoring: half on a GPU, to save memory; single on processors, where it is faster and more
+    exact."""
     return torch.bfloat16 if device.type == "cuda" else torch.float32
 
 
 def home_checkpoint(source: str, device: torch.device) -> Checkpoint | None:
-    """The checkpoint that `source` means if it is one for our own model, or None.
+    """The checkpoint that `source` names if it is one of our own model, or None.
 
-    That is a folder in the home format, the name of a model in the library, a GGUF or released `.pt`
-    file, or a name that `reviser models pull` knows, which is then fetched.
+    That is a folder in the home format, the name of a model in the library, a GGUF or released `.pt` file, or a name
+    that `reviser models pull` knows, which is then fetched.
     """
     from reviser.checkpoints.pulling import SOURCES, pull
 
@@ -51,7 +52,7 @@ def home_checkpoint(source: str, device: torch.device) -> Checkpoint | None:
 
 
 def is_own(source: str) -> bool:
-    """Whether `source` means a model of our own, as `home_checkpoint` reads it."""
+    """Whether `source` names a model of our own, as `home_checkpoint` decides."""
     from reviser.checkpoints.pulling import SOURCES
 
     return home_folder(source) is not None or Path(source).is_file() or source in SOURCES
@@ -66,7 +67,7 @@ def home_folder(source: str) -> Path | None:
 
 
 def fingerprint(source: str) -> str:
-    """What tells a model from any other: its weights' checksum, or its name where they are elsewhere."""
+    """An identifier of a model: its weights' checksum, or its name if the weights are not here."""
     path = home_folder(source) or Path(source).expanduser()
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     kept = [file for file in files if file.suffix in (".safetensors", ".bin", ".pt", ".gguf")]
@@ -81,7 +82,7 @@ def fingerprint(source: str) -> str:
 
 
 def read_config(source: str) -> dict[str, Any]:
-    """The config.json of a model in a folder or on the hub, without running any code of its own."""
+    """The config.json of a model in a folder or on the hub, read without running the model's code."""
     with plain_errors(source):
         from transformers import PretrainedConfig
 
@@ -90,7 +91,7 @@ def read_config(source: str) -> dict[str, Any]:
 
 
 def load_causal_lm(source: str, device: torch.device) -> Any:
-    """Any causal language model that transformers knows, by folder or hub name."""
+    """A causal language model of transformers, by folder or hub name; raises `ReviserError` if it cannot be loaded."""
     with plain_errors(source):
         from transformers import AutoModelForCausalLM
 
@@ -109,7 +110,7 @@ def load_hf_tokenizer(source: str) -> PreTrainedTokenizerBase:
 
 
 def quieten() -> None:
-    """Leave the screen to our own progress."""
+    """Turn off the progress bars and warnings of transformers."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -117,7 +118,7 @@ def quieten() -> None:
 
 @contextmanager
 def plain_errors(source: str) -> Iterator[None]:
-    """Turn what transformers and the hub raise into one plain sentence."""
+    """Turn exceptions of transformers and the hub into a `ReviserError` of one sentence."""
     try:
         quieten()
         yield
@@ -129,6 +130,6 @@ def plain_errors(source: str) -> Iterator[None]:
 
 
 def short_name(source: str) -> str:
-    """What a model is called in tables: the end of its path or hub name."""
+    """The name of a model in tables: the end of its path or hub name."""
     path = Path(source.rstrip("/"))
     return path.parent.name if path.name == "model" and path.parent.name else path.name

@@ -1,4 +1,4 @@
-"""Perplexity of continuations under an evaluator: of the continuation's tokens alone, given the prompt."""
+"""Perplexity of continuations: an evaluator measures the continuation's tokens alone, given the prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PromptedText:
 
 @dataclass(frozen=True)
 class Loss:
-    """What a continuation costs under an evaluator: nats for each of its tokens, and its bytes."""
+    """The loss of a continuation under an evaluator: nats for each of its tokens, and its number of bytes."""
 
     nats: tuple[float, ...]
     size: int
@@ -36,7 +36,7 @@ class Loss:
 
     @property
     def perplexity(self) -> float:
-        """Not a number for an empty continuation."""
+        """The perplexity; NaN for an empty continuation."""
         return math.exp(self.total / len(self.nats)) if self.nats else math.nan
 
     @property
@@ -45,7 +45,7 @@ class Loss:
 
 
 class Evaluator(Protocol):
-    """A model by which continuations are measured."""
+    """A model that measures continuations."""
 
     @property
     def name(self) -> str: ...
@@ -63,9 +63,9 @@ class Evaluator(Protocol):
 class Perplexity:
     """The perplexity of many continuations under one evaluator.
 
-    `mean` and `median` are over the examples' perplexities. `over_tokens` weighs all tokens alike, and
-    `median_token` is that of the middle token. Empty continuations have none; `empty` counts them.
-    A diffusion-style evaluator gives upper bounds, estimated from random draws.
+    `mean` and `median` are over the examples' perplexities. `over_tokens` weighs all tokens alike, and `median_token`
+    is that of the middle token. Empty continuations have none; `empty` counts them. A diffusion-style evaluator gives
+    upper bounds, estimated from random draws.
     """
 
     evaluator: str
@@ -83,12 +83,12 @@ class Perplexity:
 def perplexity(
     evaluator: Evaluator, texts: Sequence[PromptedText], progress: Callable[[int], None] = lambda done: None
 ) -> Perplexity:
-    """Measure `texts` and sum up."""
+    """Measure the losses of `texts` and summarise them."""
     return summarise(evaluator, evaluator.losses(texts, progress))
 
 
 def summarise(evaluator: Evaluator, losses: Sequence[Loss]) -> Perplexity:
-    """The figures of losses that `evaluator` gave."""
+    """The perplexity figures of losses that `evaluator` gave."""
     written = [loss for loss in losses if loss.nats]
     if not written:
         raise ReviserError("no continuation has any tokens, so there is no perplexity")

@@ -1,1 +1,1 @@
-"""Encoding of short texts without the tokenizers package, which takes longer to load than they take to encode."""
+"""Byte-pair encoding of short texts in Python: loading the tokenizers package takes longer than encoding them."""

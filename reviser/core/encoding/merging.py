@@ -1,5 +1,4 @@
-"""Byte-pair encoding of short texts, in Python: building the tokenizers package's encoder for a large vocabulary
-takes longer."""
+"""Byte-pair encoding of short texts in Python, used because the tokenizers package needs long to build its encoder."""
 
 from __future__ import annotations
 
@@ -18,7 +17,8 @@ _OTHER_KINDS = (
 
 
 def is_plain(data: Mapping[str, Any]) -> bool:
-    """Whether a tokenizer.json describes what is done here: text is cut into pieces, and each piece is merged."""
+    """Whether a tokenizer.json describes plain byte-pair encoding: the text is cut into pieces, and each piece is
+    merged."""
     model = data["model"]
     return (
         model.get("type") == "BPE"
@@ -30,7 +30,7 @@ def is_plain(data: Mapping[str, Any]) -> bool:
 
 
 def merge_names(merges: Sequence[str | Sequence[str]]) -> Sequence[str]:
-    """Merges as older files write them, with a space between the halves; newer ones have lists of two."""
+    """Merges in the notation of older files, one string with a space between the halves; newer files have lists of two."""
     # Checked by their kinds at once, many strings take half the time that they take one by one.
     if set(map(type, merges)) <= {str}:
         return merges  # type: ignore[return-value]
@@ -38,7 +38,7 @@ def merge_names(merges: Sequence[str | Sequence[str]]) -> Sequence[str]:
 
 
 class Merging:
-    """Merges the characters of pieces, the pair that was learned first at first."""
+    """An encoder that merges the characters of each piece, always the pair first that was learned first."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Merging:
         cut: Callable[[str], Iterable[str]],
         first: int | None,
     ) -> None:
-        """`first` is what `first_merged` says of the vocabulary and the merges."""
+        """`cut` splits a text into pieces; `first` is the result of `first_merged` for the vocabulary and the merges."""
         self._vocabulary = vocabulary
         self._merges = merges
         self._first = first
@@ -58,7 +58,7 @@ class Merging:
         self._known: dict[str, list[int]] = {}
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text; a KeyError if one of them has no id."""
+        """The tokens of a text; raises KeyError if one of them has no id."""
         ids: list[int] = []
         for piece in self._cut(text):
             if piece not in self._known:
@@ -79,7 +79,7 @@ class Merging:
         return parts
 
     def _rank(self, one: str, other: str) -> int:
-        """Which of the merges a pair is, or their number if it is none."""
+        """The rank of a pair among the merges, or the number of merges if it is none of them."""
         last = len(self._merges)
         if self._ranks is not None:
             return self._ranks.get(f"{one} {other}", last)
@@ -90,9 +90,10 @@ class Merging:
 
 
 def first_merged(vocabulary: Mapping[str, int], merges: Sequence[str]) -> int | None:
-    """The id from which on the vocabulary has what the merges make, in their order, to its end; None if it is not so.
+    """The id from which the vocabulary lists the results of the merges, in their order, up to its end; None if it does
+    not.
 
-    Most vocabularies are so, and to see it takes less time than to number the merges.
+    Most vocabularies do, and checking this is faster than numbering the merges.
     """
     tokens, first = list(vocabulary), len(vocabulary) - len(merges)
     in_order = first > 0 and list(vocabulary.values()) == list(range(len(tokens)))

@@ -1,6 +1,7 @@
-"""Cutting plain text into the pieces that byte-level BPE merges, as the tokenizers package cuts it.
+"""The pre-tokenizer of plain text: it cuts text into the pieces that byte-level BPE merges, as the tokenizers package
+does.
 
-Python's regular expressions know no classes such as "any letter", so text with other characters than those below is
+Python's regular expressions have no class such as "any letter". Text with characters other than those listed below is
 left to the package.
 """
 
@@ -23,12 +24,12 @@ _PIECE = re.compile(rf"'(?:[sdmt]|ll|ve|re)| ?[{_LETTERS}]+| ?[0-9]+| ?[^\s{_LET
 
 
 def is_plain_text(text: str) -> bool:
-    """Whether a text can be cut here."""
+    """Whether a text has only characters that this module can cut."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def plain_cut(pre_tokenizer: Mapping[str, Any] | None) -> Cut | None:
-    """What cuts plain text as such a part of a tokenizer.json does; None for a kind that is not known here."""
+    """The function that cuts plain text as a tokenizer.json's pre-tokenizer does; None for an unknown kind."""
     part = pre_tokenizer or {}
     steps = part.get("pretokenizers") or [] if part.get("type") == "Sequence" else [part]
     if len(steps) == 2 and _cuts_digits(steps[0]) and _cuts_words(steps[1]):
@@ -60,7 +61,7 @@ def _cut_digits_and_words(text: str) -> Iterable[str]:
 
 
 def written_bytes(text: str) -> str:
-    """The bytes of a text as byte-level BPE writes them."""
+    """The bytes of a text in byte-level BPE's notation, one printable character for each byte."""
     return text.encode().decode("latin-1").translate(_characters())
 
 
@@ -71,7 +72,7 @@ def _characters() -> dict[int, str]:
 
 @cache
 def byte_of_character() -> dict[str, int]:
-    """Byte-level BPE writes each byte as a printable character: itself, or one from U+0100 on."""
+    """Byte-level BPE's notation: the byte that each printable character stands for (itself, or one from U+0100 on)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(0x100) if byte not in printable]
     table = {chr(byte): byte for byte in printable}

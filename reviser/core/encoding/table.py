@@ -1,9 +1,9 @@
-"""The tokens of a tokenizer.json in a form that takes no time to read.
+"""A table of the tokens of a tokenizer.json, stored so that reading it takes almost no time.
 
-Beside a packed tokenizer.json may lie such a table: the tokens of byte-level BPE in their own order, which packs
-them well, their ids, the lengths of the first halves of those that merges make, and all else that the file says.
-Tokens are looked up where they lie, since to make strings of all of them, and a dictionary, takes longer than a
-short text takes to be encoded. The table tells of which content it was made, and is not used with any other.
+Such a table may lie beside a packed tokenizer.json. It holds the tokens of byte-level BPE in sorted order, which
+compresses well, their ids, the length of the first half of each token that a merge makes, and the rest of the file.
+Tokens are looked up in this form: building strings and a dictionary of all of them takes longer than encoding a short
+text. The table records for which content it was made and is not used with any other.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _ID_BYTES = 4
 
 
 class _Head(TypedDict):
-    """What a table begins with."""
+    """The header of a table."""
 
     content: str
     rest: TokenizerJson
 
 
 def _numbers(array: NDArray[Any]) -> memoryview[int]:
-    """Numbers that are quick to ask for one by one, which those of an array are not."""
+    """A memoryview of an array, whose single numbers are faster to read than the array's."""
     return memoryview(array.astype(np.uint32).tobytes()).cast("I")
 
 
 def _planes(ids: Sequence[int]) -> bytes:
-    """The lowest bytes of all ids, then their second ones and so on: they are packed best so."""
+    """The lowest bytes of all ids, then their second bytes and so on, which compresses best."""
     return np.array(ids, dtype="<u4").view(np.uint8).reshape(-1, _ID_BYTES).T.tobytes()
 
 
@@ -49,7 +49,7 @@ def _from_planes(planes: bytes) -> NDArray[np.uint32]:
 
 
 class _Texts(Sequence[str]):
-    """A sequence of strings that are made when they are asked for."""
+    """A sequence of strings, each made when it is read."""
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -67,8 +67,7 @@ class _Texts(Sequence[str]):
 
 
 class Tokens(_Texts):
-    """Tokens by their ids: they lie in their own order in a text, with an end of line between them, and `ids` says
-    which is which."""
+    """Tokens by id. They are stored in sorted order in one text, separated by line ends; `ids` gives the id of each."""
 
     def __init__(self, text: str, ids: NDArray[np.uint32]) -> None:
         codes = np.frombuffer(text.encode("utf-16-le"), dtype="<u2")
@@ -84,11 +83,11 @@ class Tokens(_Texts):
         return len(self._places)
 
     def place(self, id: int) -> int:
-        """Which of the tokens in their own order an id names."""
+        """The index of an id's token in sorted order."""
         return self._places[id]
 
     def at(self, place: int) -> str:
-        """The token at a place of that order."""
+        """The token at an index of the sorted order."""
         return self._all[self._starts[place] : self._starts[place + 1] - 1]
 
     def _text(self, index: int) -> str:
@@ -100,7 +99,7 @@ class Tokens(_Texts):
 
 
 class TokenIds(Mapping[str, int]):
-    """The ids of tokens, found by halves in the order of the tokens."""
+    """The ids of tokens, found by binary search in the sorted tokens."""
 
     def __init__(self, tokens: Tokens, ids: NDArray[np.uint32]) -> None:
         self._tokens = tokens
@@ -135,9 +134,9 @@ class TokenIds(Mapping[str, int]):
 
 
 class Merges(_Texts):
-    """The merges that make the last tokens, as a tokenizer.json writes them.
+    """The merges that make the last tokens, in the notation of a tokenizer.json.
 
-    `halves` has the length of the first half for each token in its place, or 0 for one that no merge makes.
+    `halves` has, for each token, the length of its first half, or 0 if no merge makes it.
     """
 
     def __init__(self, tokens: Tokens, halves: bytes) -> None:
@@ -169,7 +168,7 @@ class TokenTable:
 
     @classmethod
     def from_bytes(cls, data: bytes, content: str) -> TokenTable | None:
-        """The table in a file; None if it is of another tokenizer.json, or none at all."""
+        """The table in a file; None if the file is no table or belongs to another tokenizer.json."""
         try:
             head, text, tail = data.split(_BETWEEN, 2)
             known: Any = json.loads(head)
@@ -185,9 +184,9 @@ class TokenTable:
 
 
 def table_bytes(data: TokenizerJson, content: str) -> bytes | None:
-    """The table of a tokenizer.json as a file holds it; None if it is of a kind that has none.
+    """The table of a tokenizer.json as bytes of a file; None for a kind of tokenizer that has no table.
 
-    `content` tells of which tokenizer.json it is.
+    `content` identifies the tokenizer.json.
     """
     if not is_plain(data):
         return None
