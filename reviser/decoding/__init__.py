@@ -1,1 +1,1 @@
-"""From a model's scores to actions: policies, the sampler, rollouts, look-ahead and batches."""
+"""Decoding: from a model's scores to actions, by policies, the sampler, rollouts, look-ahead and batches."""

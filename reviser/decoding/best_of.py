@@ -1,6 +1,6 @@
-"""A run that fills a gap: it looks for the best filling beforehand, and then writes that.
+"""Rollouts that fill a gap: the best filling is searched for first, and then written.
 
-What is best is decided in `reviser.decoding.filling`; here the model writes and reads what the search asks for.
+`reviser.decoding.filling` decides what is best; here the model writes and reads what the search asks for.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Begin = Callable[[Canvas, Sampler], Rollout]
 
 
 class BestRollout(Rollout):
-    """A rollout that writes the best of several tries; after a caller's own action it goes on without them.
+    """A rollout that writes the best of several tries; after a caller's own action it goes on without searching.
 
-    `guided` is the policy that the tries ask, where they are guided: what it has read need not be read again.
-    `fits` says whether the tokens of a filling may stand before what follows.
+    `guided` is the policy of the tries where they are guided: what it has read need not be read again. `fits` says
+    whether the tokens of a filling may stand before what follows.
     """
 
     def __init__(
@@ -104,7 +104,8 @@ class BestRollout(Rollout):
 
 
 def _known(noted: dict[tuple[int, ...], float], ids: list[int], last: int) -> list[float]:
-    """What was noted of the `last` beginnings of a text, the shortest first, up to the first of which nothing was."""
+    """The cached log-probabilities of the `last` prefixes of a text, shortest first, up to the first that is not
+    cached."""
     found: list[float] = []
     for size in range(len(ids) - last + 1, len(ids) + 1):
         chance = noted.get(tuple(ids[:size]))
@@ -115,7 +116,7 @@ def _known(noted: dict[tuple[int, ...], float], ids: list[int], last: int) -> li
 
 
 class _Writing:
-    """The try that is being written; another one is begun when another one is asked for."""
+    """The try in progress; another one is begun when the search asks for another."""
 
     def __init__(self, begin: Callable[[], Rollout]) -> None:
         self._begin = begin

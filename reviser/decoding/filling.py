@@ -1,12 +1,12 @@
-"""A search for the filling of a gap that best joins what stands behind it.
+"""A search for the filling of a gap that best joins the text after it.
 
-Where a filling ends decides how well it joins. So every place where a run could have been ended is a possible end,
-not only the one where the model ends it. A possible end is priced by the model's reading from left to right: how
-likely the first tokens behind the gap are after it. The search writes a few fillings from the start. Then it keeps
-a part of the best one, writes the rest anew, and goes on with whichever is better.
+Where a filling ends decides how well it joins. So every place where a run could have been ended is a possible end, not
+only the one where the model ends it. A possible end is priced by the model's reading from left to right: how likely the
+first tokens after the gap are after it. The search writes a few fillings from the start. Then it keeps a part of the
+best one, writes the rest anew, and goes on with whichever is better.
 
-The search itself runs no model. It is a generator that asks for actions (`Write`) and log-probabilities (`Read`),
-so one run here and a batch of many on a GPU take the same decisions.
+The search itself runs no model. It is a generator that asks for actions (`Write`) and log-probabilities (`Read`), so
+one run here and a batch of many on a GPU take the same decisions.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from reviser.decoding.sampler import Choice
 from reviser.model.scoring import shared_length
 
 TRIES: Final = 3
-"""Fillings that are written at the most, unless told otherwise; most of them only in part."""
+"""The most fillings that are written, by default; most of them only in part."""
 FOLLOWING: Final = 20
 """Tokens behind a gap whose probabilities decide."""
 FRESH: Final = 2
-"""Tries that begin at the start of the gap; those after them go on from a part of the best one."""
+"""The number of tries that begin at the start of the gap; later ones go on from a part of the best one."""
 GOOD: Final = -2.3
-"""The price from which a filling is good enough for no more to be tried: more likely than most text is to the model."""
+"""The price at which a filling is good enough to end the search: more likely than most text is to the model."""
 
 # Tokens before the gap that are read with it, at the most.
 _BEFORE: Final = 200
@@ -63,7 +63,7 @@ _KEPT: Final = (0.6, 0.3, 0.8, 0.5, 0.15, 0.7, 0.4, 0.9)
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Asks for the next actions, `count` at the most, of a run that began with some; fewer mean that it is over."""
+    """A request for the next actions, at most `count`, of a run that began with `begun`; fewer mean that it is over."""
 
     begun: tuple[Choice, ...]
     count: int
@@ -71,8 +71,8 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Asks for log-probabilities of the `last` ids of a text; with a `token`, of that after each of the last ids
-    instead."""
+    """A request for the log-probabilities of the `last` ids of a text; with a `token`, of that token after each of
+    them."""
 
     ids: list[int]
     last: int
@@ -81,7 +81,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was asked for."""
+    """The answer to a `Write` or a `Read`."""
 
     choices: Sequence[Choice] = ()
     chances: Sequence[float] = ()
@@ -89,7 +89,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Filling:
-    """A filling: the actions that make it, Stop among them if it has an end, and how well it joins.
+    """A filling: its actions, Stop among them if it has an end, and its price.
 
     `ended` says that the model ended it itself.
     """
@@ -103,7 +103,7 @@ class Filling:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A place where a filling could end: after so many actions, with these tokens in the gap."""
+    """A place where a filling could end: the number of actions, and the tokens in the gap then."""
 
     actions: int
     tokens: tuple[int, ...]
@@ -116,9 +116,10 @@ _Look = Generator[Write | Read, Answer, Filling | None]
 
 @dataclass(frozen=True)
 class GapSurroundings:
-    """What is read with a filling: the start marker and the last tokens before the gap, and the first ones behind it.
+    """The context in which a filling is read: the start marker and the last tokens before the gap, and the first after
+    it.
 
-    `room` is how many tokens of a filling can be read with them.
+    `room` is the number of tokens of a filling that can be read with them.
     """
 
     before: list[int]
@@ -127,7 +128,7 @@ class GapSurroundings:
 
     @classmethod
     def of(cls, canvas: Canvas, readable: int) -> GapSurroundings:
-        """Those of the gap on a canvas, where so many ids can be read at once."""
+        """The surroundings of the gap on a canvas, where at most `readable` ids can be read at once."""
         behind = list(canvas.between(canvas.high, min(canvas.high + FOLLOWING, canvas.length)))
         kept = min(_BEFORE, readable // 2, canvas.low)
         start = canvas.vocabulary.start_id
@@ -141,7 +142,7 @@ def _always(tokens: Sequence[int]) -> bool:
 
 @dataclass
 class FillingSearch:
-    """Looks for the best filling of the gap on a canvas, in runs of `max_actions` at the most."""
+    """Searches the best filling of the gap on a canvas, in runs of at most `max_actions` actions."""
 
     canvas: Canvas
     surroundings: GapSurroundings
@@ -152,7 +153,7 @@ class FillingSearch:
     _best: Filling | None = field(init=False, default=None)
 
     def run(self) -> Search:
-        """The search; its value is the best filling."""
+        """The search as a generator; its return value is the best filling."""
         for number in range(self.tries):
             begun: tuple[Choice, ...] = ()
             if number >= FRESH and self._best is not None:
@@ -165,7 +166,7 @@ class FillingSearch:
         return self._best
 
     def _kept(self, filling: Filling, share: float) -> tuple[Choice, ...]:
-        """The actions that made the first part of a filling; none if it has no such part."""
+        """The actions that made the first `share` of a filling; none if there is no such part."""
         canvas, kept = copy_of(self.canvas), 0
         for number, choice in enumerate(filling.choices, start=1):
             canvas.apply(canvas.action(choice.id))
@@ -174,7 +175,7 @@ class FillingSearch:
         return filling.choices[:kept]
 
     def _follow(self, begun: tuple[Choice, ...]) -> Generator[Write | Read, Answer, None]:
-        """Write a filling, look where it could end, and take over the best end if it beats all before."""
+        """Write a filling, price its possible ends, and keep the best end if it beats all before."""
         canvas, path = copy_of(self.canvas), list(begun)
         for choice in path:
             canvas.apply(canvas.action(choice.id))
@@ -214,7 +215,7 @@ class FillingSearch:
             self._best = Filling(tuple(path), text, -np.inf, canvas.stopped)
 
     def _look(self, path: Sequence[Choice], cuts: Sequence[_Cut], read: Sequence[float]) -> _Look:
-        """The best of some ends, or None if none of them is worth reading on from; the best of all is kept, too."""
+        """The best of some ends, or None if none is worth continuing from; the best of all is kept, too."""
         # What is in the gap now; an end before a step back may have had another text.
         text = cuts[-1].tokens if cuts else ()
         cuts = [
@@ -245,7 +246,7 @@ class FillingSearch:
         return found
 
     def _priced(self, path: Sequence[Choice], cut: _Cut, read: Sequence[float]) -> _Look:
-        """A filling with its price; None if it is left out after a glance."""
+        """A filling with its price; None if its first tokens rule it out."""
         ids = [*self.surroundings.before, *cut.tokens]
         first, rest = self.surroundings.behind[:_GLANCE], self.surroundings.behind[_GLANCE:]
         glance = list((yield Read([*ids, *first], len(first))).chances)
@@ -265,13 +266,13 @@ class FillingSearch:
 
 
 def repeats(tokens: Sequence[int], behind: Sequence[int]) -> bool:
-    """Whether a filling says what follows it: several tokens in a row that stand right behind the gap."""
+    """Whether a filling contains several tokens in a row that stand right after the gap, too."""
     known = {tuple(behind[at : at + _REPEAT]) for at in range(len(behind) - _REPEAT + 1)}
     return any(tuple(tokens[at : at + _REPEAT]) in known for at in range(len(tokens) - _REPEAT + 1))
 
 
 def unlikely(chances: Sequence[float]) -> float:
-    """What a filling loses for the log-probabilities of its own tokens."""
+    """The penalty of a filling for the log-probabilities of its own tokens."""
     if not chances:
         return 0.0
     missing = max(_TYPICAL - sum(chances) / len(chances), 0.0)

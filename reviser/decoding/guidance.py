@@ -1,9 +1,9 @@
-"""Guidance: tokens are preferred that what stands behind the gap makes likelier.
+"""Guidance of fillings: the scores of tokens are raised by how much the text after the gap makes them likelier.
 
 A model that fills a gap has read both sides of it. Read from left to right, the same model knows only what stands
-before. By the rule of Bayes, a filling makes what follows likelier by as much as what follows makes the filling
-likelier. So the difference between the two log-probabilities of a token, times `GUIDANCE`, is added to its score.
-It is classifier-free guidance, as image models have it.
+before. By Bayes' rule, a filling makes what follows likelier by as much as what follows makes the filling likelier. So
+the difference between the two log-probabilities of a token, times `GUIDANCE`, is added to its score. This is
+classifier-free guidance, as used with image models.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from reviser.decoding.rollout import Policy
 from reviser.model.scoring import Scores
 
 GUIDANCE: Final = 0.5
-"""By how much of the difference a token becomes likelier."""
+"""The factor of the difference that is added to a token's score."""
 MOST: Final = 2.0
-"""The greatest difference that counts, in nats: tokens that the model would hardly write without a gap are mostly odd ones."""
+"""The greatest difference that counts, in nats: tokens that the model would hardly write without a gap are mostly odd.
+"""
 PLAUSIBLE: Final = 3.0
-"""Tokens that are less likely than the likeliest by more nats than this come last: guidance alone must not choose them."""
+"""Tokens less likely than the likeliest by more nats than this are put last: guidance alone must not choose them."""
 LAST: Final = 40.0
-"""By how many nats those become less likely, which are drawn only where rules refuse all others."""
+"""The penalty of those tokens in nats; they are drawn only where rules refuse all others."""
 
 
 class Guided:
-    """A policy that is guided at the end of the text in the gap; elsewhere it is the policy itself.
+    """A policy that is guided at the end of the text in the gap; elsewhere it equals the policy that it wraps.
 
-    All tokens together stay as likely as they are, beside Stop and moves. For each text that was read, `noted` has the
-    log-probability of the first token behind the gap after it, and `last` that of its last token.
+    The total probability of tokens, beside Stop and moves, stays the same. For each text that was read, `noted` has the
+    log-probability of the first token after the gap, and `last` that of the text's last token.
     """
 
     def __init__(self, policy: Policy, reading: Reading, surroundings: GapSurroundings) -> None:
@@ -74,8 +75,8 @@ class Guided:
 
 
 def guided_scores(seeing: Scores, unseeing: NDArray[np.float32]) -> Scores:
-    """Scores of tokens from those of a model that has seen what follows and the log-probabilities of one that has
-    not."""
+    """Scores of tokens from `seeing`, those of a model that has read what follows, and the log-probabilities `unseeing`
+    of one that has not."""
     finite = np.isfinite(seeing)
     if not finite.any():
         return seeing

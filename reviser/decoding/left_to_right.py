@@ -1,7 +1,7 @@
-"""A text read from left to right: how likely the model finds each token of it after those before.
+"""Reading from left to right: how likely the model finds each token of a text after those before it.
 
-A run leaves the text in a history of inserts and moves. Read so, a text that was written in any order can be
-compared with another one.
+A run leaves its text in a history of inserts and moves. Read from left to right, texts that were written in different
+orders can be compared.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from reviser.decoding.rollout import Policy
 from reviser.model.scoring import Choices, ReadingDecoder, Scores, TextRows, shared_length
 
 READABLE: Final = 512
-"""Ids of a text that can be read at the most."""
+"""The most ids of a text that can be read."""
 
 
 def can_read(policy: Policy) -> bool:
-    """Whether there is a reading by the model of a policy."""
+    """Whether the model of a policy can read texts from left to right."""
     return _decoder(policy) is not None
 
 
 def left_to_right(policy: Policy) -> Reading:
-    """A reading by the model of a policy; the history that the policy keeps stays as it is."""
+    """A left-to-right reading by the model of a policy, whose own history is not affected."""
     decoder = _decoder(policy)
     if decoder is None:
         raise ReviserError("this model cannot read a text from left to right beside what it writes")
@@ -39,7 +39,7 @@ def _decoder(policy: Policy) -> ReadingDecoder | None:
 
 
 class Reading:
-    """Reads texts in a row beside a decoder's own history; what two texts begin with is read once."""
+    """Reads one text after another beside a decoder's own history; a shared beginning is read only once."""
 
     def __init__(self, decoder: ReadingDecoder, vocabulary: Vocabulary) -> None:
         self._decoder = decoder
@@ -57,31 +57,31 @@ class Reading:
         return Choices(self._vocabulary)
 
     def score(self, ids: Sequence[int], asked: Sequence[int]) -> list[float]:
-        """The log-probability of each id that is asked about, after as many of the last ids of a text."""
+        """The log-probabilities of the `asked` ids, which stand after the last places of `ids`, one each."""
         if not 0 < len(asked) <= len(ids) <= self.readable:
             raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
         (found,) = self._row.outlooks([0], [self._unread(ids, len(asked))], [asked], self._choices)
         return [outlook.expected for outlook in found]
 
     def chances(self, ids: Sequence[int], last: int) -> list[float]:
-        """The log-probabilities of the `last` ids, each after those before it; not all ids can be the last."""
+        """The log-probabilities of the `last` ids of a text, each after those before it; `last` must be less than all."""
         if not 0 < last < len(ids) or len(ids) > self.readable:
             raise ReviserError(f"a text of 2 to {self.readable} ids can be read, all but its first")
         return self.score(ids[:-1], ids[-last:])
 
     def following(self, ids: Sequence[int], token: int, last: int) -> list[float]:
-        """The log-probability of `token` after each of the `last` ids: were the text to go on with it there."""
+        """The log-probability of `token` at each of the places after the `last` ids, as if it came next there."""
         return self.score(ids, [token] * last)
 
     def scores(self, ids: Sequence[int]) -> Scores:
-        """The scores of what follows a text; the next call may reuse the array."""
+        """The scores of the id after a text; the next call may reuse the array."""
         if not 0 < len(ids) <= self.readable:
             raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
         found: Scores = self._row.read([0], [self._unread(ids, 1)])[0]
         return found
 
     def _unread(self, ids: Sequence[int], last: int) -> Sequence[int]:
-        """What of a text is to be read behind what the row keeps: the `last` ids at the least."""
+        """The part of a text that is not in the row yet, at least the `last` ids."""
         kept = min(shared_length(self._seen, ids), len(ids) - last)
         self._row.truncate(0, kept)
         self._seen = list(ids)

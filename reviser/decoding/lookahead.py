@@ -1,10 +1,10 @@
-"""Look-ahead: a revision is followed to its end before it begins, and left out where it is not likely enough.
+"""Look-ahead: a revision is followed to its end before it begins, and left out if it is not likely enough.
 
-To change a text takes several actions, and the first is mostly a move that says little. So a look-ahead policy
-looks ahead: it follows its likeliest actions to the end, and compares the ways to stop. To stop after some of
-them is as likely as all of these together, times the probability of Stop then; to stop at once is to leave the text
-alone. A change is made where that is at least `margin` times as likely as not to make it: with 1 only what is
-likelier than leaving it, with less also what is not, with more only what is clearly likelier.
+To change a text takes several actions, and the first is mostly a move that says little. So a look-ahead policy follows
+its likeliest actions to the end and compares the places to stop. The probability of stopping after some actions is the
+product of theirs, times the probability of Stop there; to stop at once is to leave the text alone. A change is made
+where its probability is at least `margin` times that of leaving the text: 1 allows what is likelier, less than 1 also
+what is less likely, more than 1 only what is clearly likelier.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from reviser.decoding.rollout import Policy
 from reviser.model.scoring import Scores
 
 MARGIN: Final = 2.0
-"""How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/margin.md."""
+"""How many times as likely as no change a change must be, by default: see docs/results/margin.md."""
 MOST_MARGIN: Final = 1000.0
 HORIZON: Final = 64
-"""How many actions are looked ahead at once."""
+"""The number of actions that are looked ahead at once."""
 
 # What is added to the score of Stop where it is time: enough to be chosen, and others can still be seen.
 _TIME_TO_STOP: Final = 30.0
@@ -36,7 +36,7 @@ _TIME_TO_STOP: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class LookaheadStep:
-    """An action that could be next: the log-probabilities of it and of stopping instead."""
+    """A possible next action: its log-probability and that of stopping instead."""
 
     kind: Literal["move", "change", "stop"]
     likely: float
@@ -44,9 +44,9 @@ class LookaheadStep:
 
 
 def best_end(steps: Sequence[LookaheadStep], margin: float, *, final: bool = False) -> int | None:
-    """After how many of these actions it is best to stop; None if that may be further ahead.
+    """The number of these actions after which stopping is best; None if that may be further ahead.
 
-    Nothing is further ahead where it is `final`.
+    With `final`, nothing is further ahead.
     """
     tolerance = -math.log(margin)
     so_far, places, changing = 0.0, 0, False
@@ -64,12 +64,11 @@ def best_end(steps: Sequence[LookaheadStep], margin: float, *, final: bool = Fal
 
 
 class LookaheadPolicy:
-    """A policy that looks ahead in another, and says Stop where that is best.
+    """A policy that looks ahead with another policy and chooses Stop where that is best.
 
-    It may be asked about any history, as other policies are: away from what it has looked at, it looks ahead anew.
-    After the first history that it is asked about at most `limit` actions follow, and a change that takes more than
-    are left is not begun, unless it takes more than the `horizon`. `ahead` counts how often the other policy was
-    asked about what had not happened yet.
+    It may be asked about any history; for one that it has not looked at, it looks ahead anew. After the first history
+    that it is asked about, at most `limit` actions follow, and a change that takes more than are left is not begun,
+    unless it takes more than the `horizon`. `ahead` counts how often the other policy was asked about future histories.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class LookaheadPolicy:
         return scores
 
     def _place(self, history: Sequence[int]) -> int | None:
-        """Where a history is in what was looked at; None if elsewhere."""
+        """The place of a history in what was looked at; None if it is elsewhere."""
         place = len(history) - len(self._begun)
         if not self._begun or not 0 <= place < len(self._scores):
             return None
@@ -140,9 +139,9 @@ class LookaheadPolicy:
 def look_ahead(
     policy: Policy, history: Sequence[int], canvas: Canvas, first: Scores | None = None, context: int | None = None
 ) -> Iterator[tuple[int, LookaheadStep, Scores]]:
-    """The likeliest actions, one after the other, on a canvas of their own; Stop is the last.
+    """The likeliest actions, one after the other, tried on a copy of the canvas; Stop is the last.
 
-    `first` are the scores at the start, where they are known. The history grows to `context` ids at the most.
+    `first` are the scores at the start, if they are known. The history grows to at most `context` ids.
     """
     vocabulary = policy.vocabulary
     imagined, seen = copy_of(canvas), list(history)
@@ -164,7 +163,7 @@ def look_ahead(
 
 
 def copy_of(canvas: Canvas) -> Canvas:
-    """A canvas of its own, on which actions can be tried."""
+    """A copy of a canvas, on which actions can be tried."""
     return Canvas(
         canvas.vocabulary,
         canvas.tokens,
@@ -176,7 +175,7 @@ def copy_of(canvas: Canvas) -> Canvas:
 
 
 def _log_chances(scores: Scores, canvas: Canvas) -> NDArray[np.float64]:
-    """The log-probabilities that scores give to what is valid."""
+    """The log-probabilities of the valid ids by scores."""
     valid = np.where(canvas.valid_actions().mask(), scores.astype(np.float64), -np.inf)
     if not math.isfinite(best := valid.max()):
         raise InvalidAction("the policy gives no valid action any chance")

@@ -1,4 +1,4 @@
-"""A model as a policy: scores for any history, computing only what it has not computed already."""
+"""Models as policies: scores for any history, computing only what is not cached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reviser.model.scoring import Decoder, Scores, shared_length
 
 
 class SessionPolicy(Policy, Protocol):
-    """A policy that says how much it can read and how much text it can hold."""
+    """A policy with its limits: how much it can read and how much text it can hold."""
 
     @property
     def context(self) -> int:
@@ -24,12 +24,12 @@ class SessionPolicy(Policy, Protocol):
 
     @property
     def max_length(self) -> int | None:
-        """The longest text, in tokens; None where the history alone is bounded."""
+        """The longest text, in tokens; None where only the history is limited."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready to be asked: its name, the policy that scores with it, and its tokenizer."""
+    """A loaded model: its name, the policy that scores with it, and its tokenizer."""
 
     name: str
     policy: SessionPolicy
@@ -37,12 +37,11 @@ class LoadedModel:
 
 
 class ModelPolicy:
-    """Scores by a model that reads the history alone.
+    """A policy by a model that reads the history alone.
 
-    The decoder keeps what it has computed. Asked about another history, the policy rewinds it to what the two
-    share, so an undone action, a branch, or one more typed word cost only what differs. `evaluated` counts the ids
-    that went through the model. `digest` tells its weights from others, where it is known; given as a function, it
-    is worked out when it is asked for.
+    The decoder keeps what it has computed. Asked about another history, the policy rewinds it to the shared beginning,
+    so an undone action, a branch, or one more typed word cost only what differs. `evaluated` counts the ids that went
+    through the model. `digest` identifies its weights, if known; given as a function, it is called when it is needed.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class ModelPolicy:
         return self._scores
 
     def _is_next(self, history: Sequence[int]) -> bool:
-        """Whether a history is what was read and one more id, as it mostly is."""
+        """Whether a history is the one that was read and one more id, which is the usual case."""
         seen = self._seen
         if len(history) != len(seen) + 1 or self._decoder.length != len(seen):
             return False
@@ -104,8 +103,8 @@ class ModelPolicy:
     def _go_to(self, history: Sequence[int]) -> None:
         """Read all ids of a history but the last.
 
-        At least that must go through the model by itself, or there are no scores to return. Reading many at once
-        rounds a little otherwise, and the same run asked for again finds all but the last id read already.
+        The last id must go through the model by itself, or there are no scores to return. Reading many at once rounds
+        differently; this way the same run, when repeated, finds all but the last id cached.
         """
         shared = min(shared_length(self._seen, history), len(history) - 1)
         self._decoder.truncate(shared)

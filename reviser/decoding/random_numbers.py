@@ -1,7 +1,7 @@
 """Random numbers from a seed: those of `numpy.random.default_rng`, without loading numpy's generators.
 
-Runs are recorded with their seeds, so the numbers must stay what they were. To load numpy's generators, and what they
-load, takes as long as to read a model's files. The algorithms are PCG64 (O'Neill) and numpy's `SeedSequence`.
+Runs are recorded with their seeds, so the numbers must never change. Loading numpy's generators takes as long as
+reading a model's files. The algorithms are PCG64 (O'Neill) and numpy's `SeedSequence`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AHEAD: Final = 16
 
 
 class Position(TypedDict):
-    """Where PCG64 is in its stream, and which stream that is."""
+    """The position of PCG64 in its stream, and the stream's increment."""
 
     state: int
     inc: int
@@ -34,7 +34,7 @@ class RandomState(TypedDict):
 
 
 class Random:
-    """A stream of numbers from 0 up to 1. Without a seed it is another one each time."""
+    """A stream of numbers in [0, 1). Without a seed it is a different one each time."""
 
     def __init__(self, seed: int | None = None) -> None:
         if seed is None:
@@ -57,13 +57,13 @@ class Random:
         return number
 
     def take_back(self) -> None:
-        """Let the last number come again."""
+        """Return to before the last number, which is drawn again next."""
         self._state = self._before
         self._ahead.clear()
 
     @property
     def state(self) -> RandomState:
-        """Where in its stream it is, as numpy says it."""
+        """The current state, in numpy's format."""
         return {
             "bit_generator": "PCG64",
             "state": {"state": self._state, "inc": self._increment},
@@ -80,7 +80,7 @@ class Random:
         return (state * _MULTIPLIER + self._increment) & _WIDE
 
     def _look_ahead(self) -> None:
-        """Find the next numbers: several at once take less time than each by itself between steps of a model."""
+        """Compute the next few numbers at once, which is faster than one by one between steps of a model."""
         state = self._state
         for _ in range(_AHEAD):
             state = self._next_state(state)
@@ -104,7 +104,7 @@ def _words(number: int) -> list[int]:
 
 
 def _pool(entropy: list[int]) -> list[int]:
-    """All words of a seed, mixed into a few."""
+    """The words of a seed, mixed into numpy's entropy pool."""
     constant = 0x43B0D7E5
 
     def hashed(word: int) -> int:
@@ -130,7 +130,7 @@ def _pool(entropy: list[int]) -> list[int]:
 
 
 def _seeding(pool: list[int]) -> list[int]:
-    """Four numbers of 64 bits, from which a generator starts."""
+    """The four 64-bit numbers that initialise a generator."""
     constant = 0x8B51F9DD
     words = []
     for place in range(2 * _POOL):

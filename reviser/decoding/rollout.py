@@ -1,8 +1,9 @@
-"""Policies score the next action, a sampler picks one (`reviser.decoding.sampler`), and a rollout owns the loop.
+"""Rollouts: a policy scores the next action, a sampler picks one (`reviser.decoding.sampler`), and a loop carries it
+out.
 
-A rollout is lazy: each `next` is one look at the policy and one action on the canvas, so its caller can
-show, pause, cancel or record it. A scripted policy is a policy like any other, which is how recorded
-trajectories and oracles run without a model.
+A rollout is lazy: each `next` asks the policy once and does one action on the canvas, so its caller can show, pause,
+cancel or record it. A scripted policy is a policy like any other; recorded trajectories and oracles run this way
+without a model.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from reviser.model.scoring import Scores
 
 
 class Policy(Protocol):
-    """Says how good each id would be as the next action."""
+    """Scores every id as the next action."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -33,7 +34,7 @@ class Policy(Protocol):
 
 
 class ScriptedPolicy:
-    """Says the given ids, one after the other."""
+    """A policy that chooses the given ids, one after the other."""
 
     def __init__(self, vocabulary: Vocabulary, ids: Sequence[int]) -> None:
         self.vocabulary = vocabulary
@@ -54,7 +55,7 @@ class ScriptedPolicy:
 
 
 class Step(NamedTuple):
-    """One action of a rollout: what was chosen and what it did."""
+    """One action of a rollout: the choice and its effect."""
 
     number: int
     id: int
@@ -68,11 +69,10 @@ Ending = Literal["stop", "limit", "cancelled", "exhausted"]
 
 
 class Run:
-    """A canvas, the history that made it, and the rules by which a policy's scores become actions.
+    """A canvas, the history that made it, and the sampler that turns a policy's scores into actions.
 
-    `history` holds every id so far, the start marker and the seeding included. Once the run is over,
-    `ending` says why: the policy's Stop, `max_actions` reached, `cancel()`, or a policy that had
-    nothing more to do.
+    `history` holds every id so far, the start marker and the seeding included. Once the run is over, `ending` says why:
+    the policy's Stop, `max_actions` reached, `cancel()`, or a policy that had nothing more to do.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """Whether the run has come to its end; settles `ending` if it has."""
+        """Whether the run has ended; sets `ending` if it has."""
         if self.ending is None:
             if self.canvas.stopped:
                 self.ending = "stop"
@@ -112,15 +112,15 @@ class Run:
         return self.ending is not None
 
     def advance(self, scores: Scores) -> Step:
-        """Pick an action by `scores` and carry it out."""
+        """Choose an action by `scores` and carry it out."""
         moving = self.history[-1] in self.canvas.vocabulary.move_ids
         choice = self.sampler.choose(scores, self.canvas.valid_actions(), moving=moving)
         return self._carry_out(choice, self.canvas.action(choice.id))
 
     def take(self, id: int, action: Action | None = None) -> Step:
-        """Do what `id` says without asking a policy: the caller's own choice of the next action.
+        """Carry out `id` without asking a policy, as the caller's own choice.
 
-        `action` replaces what the id would mean here.
+        `action` replaces the action that the id would have here.
         """
         return self._carry_out(Choice.certain(id), action or self.canvas.action(id))
 
@@ -144,8 +144,8 @@ class Run:
 class Rollout(Run, Iterator[Step]):
     """Lets a policy act on a canvas, one action for each `next`, until the run is over.
 
-    Rules say what it may do. An action may be decided together with those that follow it: these are then done
-    without asking the policy.
+    Rules restrict its actions. An action may be decided together with those that follow it; these are then done without
+    asking the policy.
     """
 
     def __init__(
@@ -183,17 +183,17 @@ class Rollout(Run, Iterator[Step]):
         return super().take_back()
 
     def _decide(self) -> Sequence[Choice]:
-        """The next action, and those that follow from it; none if the policy has nothing more to do."""
+        """The next action and those decided with it; none if the policy has nothing more to do."""
         scores = self._scores(self.history, self.canvas)
         return () if scores is None else self._drawn(scores, self.history, self.canvas)
 
     def _scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
-        """The scores of the policy as the rules leave them."""
+        """The scores of the policy, changed by the rules."""
         scores = self.policy.scores(history, canvas)
         return None if scores is None else self._ruled.changed(scores, history, canvas)
 
     def _drawn(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> Sequence[Choice]:
-        """An action drawn by some scores, or what the rules want instead of it."""
+        """An action drawn from the scores, or what the rules put in its place."""
         valid, refused = canvas.valid_actions(), False
         moving = history[-1] in canvas.vocabulary.move_ids
         while True:
@@ -214,7 +214,7 @@ class Rollout(Run, Iterator[Step]):
             scores[choice.id] = -np.inf
 
     def _instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
-        """What the rules want instead of an id; each judges the one that those before it have left."""
+        """The ids that the rules put in the place of an id, or None; each rule judges the result of those before it."""
         wanted: Sequence[int] | None = None
         for rule in self.rules:
             instead = rule.instead(id, history, canvas)
@@ -237,9 +237,9 @@ def seed(
 ) -> tuple[Canvas, list[int]]:
     """A canvas with `prefix` and `suffix` written and protected, and the history that wrote them.
 
-    The history is what the model reads: the start marker, the prefix as inserts, the suffix as
-    inserts, and the moves that bring the cursor back between the two. A `draft` to be revised follows
-    there, behind its marker, with the cursor at its end.
+    The history is what the model reads: the start marker, the prefix as inserts, the suffix as inserts, and the moves
+    that bring the cursor back between the two. A `draft` to be revised follows there, after its marker, with the cursor
+    at its end.
     """
     back = vocabulary.moves(-len(suffix))
     actions: list[Action] = [*map(Insert, prefix), *map(Insert, suffix), *back]

@@ -1,1 +1,1 @@
-"""A document bound to a policy: the stream of text edits that front ends show."""
+"""Sessions: a document bound to a policy, whose runs give the text edits that editors and other programs show."""

@@ -1,7 +1,7 @@
-"""Editing by actions, for programs: a text, a cursor, and actions given as plain data.
+"""An editor driven by actions, for programs: a text, a cursor, and actions given as plain data.
 
-The unit of an action editor is the character, so that a program which knows the text knows every place in
-it. With a tokenizer the unit is the token, and recorded actions of a model can be given by their ids.
+The unit of an action editor is the character, so a program that knows the text knows every place in it. With a
+tokenizer the unit is the token, and recorded actions of a model can be given by their ids.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from reviser.session.documents import offset_at
 from reviser.session.replay import unified_diff
 
 Request = Mapping[str, Any] | int | Action
-"""An action: as an object such as {"action": "move", "by": -3}, as an id, or as it is."""
+"""One action: an object such as {"action": "move", "by": -3}, an id, or an `Action`."""
 
 
 class ActionEditor:
-    """A text under edit, every change of it an action that was checked first.
+    """A text that is edited by actions, each of which is checked before it is carried out.
 
-    Offsets count characters. The cursor starts at the end of the text, or at `cursor`. No action
-    changes what stands between the two offsets of a pair in `protected`, and none makes the text longer
-    than `max_length` characters (tokens, with a tokenizer).
+    Offsets count characters. The cursor starts at the end of the text, or at `cursor`. No action changes the text
+    between the two offsets of a pair in `protected`, and none makes the text longer than `max_length` characters
+    (tokens, with a tokenizer).
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class ActionEditor:
 
     @property
     def text(self) -> str:
-        """The text as it stands."""
+        """The current text."""
         return self._layer.text
 
     @property
     def cursor(self) -> Extent:
-        """Where the cursor stands: `chars` from the start, `lines` and `column` counted from 0."""
+        """The position of the cursor: `chars` from the start, `lines` and `column` counted from 0."""
         return self._layer.position(self._canvas.cursor)
 
     @property
@@ -93,11 +93,11 @@ class ActionEditor:
 
     @property
     def stopped(self) -> bool:
-        """Whether Stop was said; nothing more is accepted until it is undone."""
+        """Whether Stop was carried out; further actions are refused until it is undone."""
         return self._canvas.stopped
 
     def act(self, request: Request) -> tuple[TextEdit, ...]:
-        """Carry out one request; returns what it changed. A refused one raises and changes nothing."""
+        """Carry out one request and return its edits; raises `ReviserError`, and changes nothing, if it is refused."""
         edits: list[TextEdit] = []
         done = 0
         try:
@@ -112,7 +112,7 @@ class ActionEditor:
         return tuple(edits)
 
     def act_all(self, requests: Sequence[Request]) -> tuple[TextEdit, ...]:
-        """Carry out all requests or, if one is refused, none; the error says which."""
+        """Carry out all requests or, if one is refused, none; the error names the refused one."""
         edits: list[TextEdit] = []
         for number, request in enumerate(requests):
             try:
@@ -123,7 +123,7 @@ class ActionEditor:
         return tuple(edits)
 
     def undo(self, count: int = 1) -> tuple[TextEdit, ...]:
-        """Take back the last requests; returns the edits that did it."""
+        """Undo the last `count` requests; returns the edits that did it."""
         if not 0 <= count <= len(self._requests):
             raise ReviserError(f"{counted(len(self._requests), 'action')} can be undone, not {count}")
         edits: list[TextEdit] = []
@@ -132,11 +132,11 @@ class ActionEditor:
         return tuple(edits)
 
     def diff(self, name: str = "text") -> str:
-        """A unified diff from the text at the start to the text now."""
+        """A unified diff from the initial text to the current one."""
         return unified_diff(self.original, self.text, f"a/{name}", f"b/{name}")
 
     def offset_of(self, line: int, column: int) -> int:
-        """The offset of a place, line and column counted from 1."""
+        """The offset of a line and column, both counted from 1."""
         return offset_at(self.text, line, column)
 
     def _take_back(self, actions: int) -> list[TextEdit]:
@@ -151,7 +151,7 @@ class ActionEditor:
         return [edit for splice in splices if (edit := self._layer.apply(splice)) is not None]
 
     def _actions(self, request: Request) -> Iterable[Action]:
-        """What a request asks for, one action after the other."""
+        """The actions of a request, in order."""
         if isinstance(request, Mapping):
             fields = dict(request)
             kind = fields.pop("action", None)
@@ -165,7 +165,7 @@ class ActionEditor:
         return (cast(Action, request),)
 
     def _boundary(self, offset: int) -> int:
-        """The boundary between tokens at a character offset."""
+        """The token boundary at a character offset."""
         low, high = 0, self._canvas.length
         if not 0 <= offset <= self._layer.position(high).chars:
             raise ReviserError(f"there is no place {offset} in the text")
@@ -192,7 +192,7 @@ class ActionEditor:
 
 
 def _tokens_between(text: str, tokenizer: Tokenizer, places: Iterable[int]) -> tuple[list[int], dict[int, int]]:
-    """The tokens of a text, cut where some places are, and the boundary that each of these is."""
+    """The tokens of a text, cut at the given offsets, and the boundary of each of these."""
     tokens: list[int] = []
     boundaries = {0: 0}
     for start, end in pairwise(sorted({0, len(text), *places})):
@@ -216,12 +216,12 @@ def _check_places(text: str, ranges: list[tuple[int, int]], cursor: int) -> None
 
 @dataclass
 class _Guard:
-    """The protected ranges, as boundaries that follow the canvas."""
+    """The protected ranges as token boundaries, kept up to date with the canvas."""
 
     ranges: list[tuple[int, int]]
 
     def check(self, action: Action, canvas: Canvas) -> None:
-        """Refuse what the canvas refuses, and what would change a protected range."""
+        """Raise an error if the canvas refuses an action or if it would change a protected range."""
         if reason := canvas.objection(action):
             raise InvalidAction(reason)
         ranges = self.ranges
@@ -248,7 +248,7 @@ def _moved(ranges: list[tuple[int, int]], splice: Splice) -> list[tuple[int, int
 
 
 class _Fields:
-    """The fields of a request, each taken once; what nobody takes is an error."""
+    """The fields of a request, each read once; a field that is never read is an error."""
 
     def __init__(self, kind: str, fields: dict[str, object]) -> None:
         self._kind = kind
@@ -276,7 +276,7 @@ class _Fields:
         return value
 
     def only(self, *actions: Action) -> tuple[Action, ...]:
-        """The actions, if every field was taken."""
+        """The actions; raises an error if a field was not read."""
         if self._fields:
             raise ReviserError(f"{self._kind} knows no {', '.join(sorted(self._fields))}")
         return actions

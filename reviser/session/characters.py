@@ -1,4 +1,4 @@
-"""A text whose tokens are its characters, for editing by programs: it costs what Python's own strings cost."""
+"""A text layer whose tokens are single characters, for editing by programs; it costs about what Python's strings cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UTF_32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 
 class Characters:
-    """Every character is a token, and its own number."""
+    """A tokenizer in which every character is a token, with its code point as id."""
 
     name = "characters"
     size = 0x110000
@@ -29,22 +29,22 @@ class Characters:
 
 
 class CharacterLayer:
-    """What a text layer is for tokens, for characters: the text, kept in step with its canvas."""
+    """The text layer of a canvas of characters: the text, kept in step with its canvas."""
 
     def __init__(self, text: str) -> None:
         self._buffer = Buffer(text)
 
     @property
     def text(self) -> str:
-        """The whole text, put together at the cost of its length."""
+        """The whole text; costs time in proportion to its length."""
         return self._buffer.text
 
     def position(self, boundary: int) -> Extent:
-        """Where a character starts, in every unit that editors count in."""
+        """The position of a character in every unit that editors count in."""
         return self._buffer.extent(boundary)
 
     def apply(self, splice: Splice) -> TextEdit | None:
-        """Follow the canvas through `splice`; returns the edit of the text, None if no text changed."""
+        """Update the text after a splice of the canvas; returns the edit of the text, None if no text changed."""
         start, end = splice.start, splice.start + len(splice.removed)
         removed, inserted = ("".join(map(chr, some)) for some in (splice.removed, splice.inserted))
         if removed == inserted:
@@ -57,7 +57,7 @@ class CharacterLayer:
 
 
 def code_points(text: str) -> array[int]:
-    """The numbers of all characters; half a surrogate pair is refused."""
+    """The code points of all characters; raises `ReviserError` for half a surrogate pair."""
     try:
         return array("I", text.encode(_UTF_32))
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""How a text is kept as bytes: which encoding a file is in, and the way there and back."""
+"""Text encodings of files: detection, decoding and encoding."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from reviser.core.errors import NotText, ReviserError, UnknownEncoding
 
 @dataclass(frozen=True)
 class Charset:
-    """An encoding, and the byte order mark that a file in it starts with, if it does."""
+    """An encoding, and the byte order mark at the start of the file, if it has one."""
 
     name: str
     mark: bytes = b""
 
     def decode(self, data: bytes) -> str:
-        """The text of a file without its mark; raises `UnicodeDecodeError`."""
+        """The text of a file without its byte order mark; raises `UnicodeDecodeError`."""
         return data[len(self.mark) :].decode(self.name)
 
     def encode(self, text: str) -> bytes:
-        """The bytes of a file, with its mark; raises `UnicodeEncodeError`."""
+        """The bytes of a file, with its byte order mark; raises `UnicodeEncodeError`."""
         return self.mark + text.encode(self.name)
 
 
@@ -49,10 +49,9 @@ _HIGH_LETTER: Final = re.compile(rb"[\x8a\x8c\x8e\x9a\x9c\x9e\x9f\xc0-\xff]")
 
 
 def read_text(data: bytes, name: str, asked: str | None = None) -> tuple[str, Charset]:
-    """The text of a file, which messages call `name`, and its encoding: the one that is `asked` for, or what its
-    bytes tell.
+    """The text of a file and its encoding: the one that is `asked` for, or the one that its bytes suggest.
 
-    What is no text raises `NotText`, and `UnknownEncoding` where it may be text.
+    Messages call the file `name`. Raises `NotText` if the bytes are no text, and `UnknownEncoding` if they may be one.
     """
     charset = _marked(data) if asked is None else _asked(data, asked)
     try:
@@ -76,7 +75,7 @@ def read_text(data: bytes, name: str, asked: str | None = None) -> tuple[str, Ch
 
 
 def write_text(text: str, charset: Charset, name: str, asked: str | None = None) -> bytes:
-    """The bytes of a file that holds `text`; refuses what `read_text` would not read again."""
+    """The bytes of a file that holds `text`; raises an error if `read_text` would not give the same text back."""
     if "\0" in text:
         raise ReviserError(f"{name} cannot take a NUL: it would be no text file any more")
     try:
@@ -95,7 +94,7 @@ def write_text(text: str, charset: Charset, name: str, asked: str | None = None)
 
 
 def encoding_named(name: str) -> str:
-    """The name of an encoding as Python's codecs know it; refuses what is none."""
+    """The name of an encoding as Python's codecs know it; raises `ReviserError` if there is none of that name."""
     try:
         "".encode(name)
     except (LookupError, ValueError):
@@ -106,17 +105,17 @@ def encoding_named(name: str) -> str:
 
 
 def _characters(text: str, charset: Charset) -> str:
-    """All that a file says, its mark included."""
+    """All characters of a file, its byte order mark included."""
     return "\ufeff" + text if charset.mark else text
 
 
 def _marked(data: bytes) -> Charset:
-    """What the mark says; without one, UTF-8."""
+    """The encoding that the byte order mark shows; without one, UTF-8."""
     return next((one for one in _MARKED if data.startswith(one.mark)), UTF_8)
 
 
 def _asked(data: bytes, name: str) -> Charset:
-    """The encoding that was asked for, with the mark that the file has if it is one of that encoding."""
+    """The encoding that was asked for, with the file's byte order mark if it belongs to that encoding."""
     family = encoding_named(name).removesuffix("-sig")
     marked = _marked(data)
     if marked.mark and marked.name.startswith(family):
@@ -125,7 +124,7 @@ def _asked(data: bytes, name: str) -> Charset:
 
 
 def _utf_16(data: bytes) -> Charset | None:
-    """UTF-16 without a mark, told by what Latin letters look like in it."""
+    """UTF-16 without a byte order mark, detected by the pattern of Latin letters; None if it is not that."""
     for charset in (Charset("utf-16-le"), Charset("utf-16-be")):
         try:
             text = charset.decode(data)
@@ -137,7 +136,7 @@ def _utf_16(data: bytes) -> Charset | None:
 
 
 def _windows(data: bytes) -> Charset | None:
-    """Windows-1252, of which Latin-1 is a part: text of mostly ASCII letters, and not UTF-8 with some damage."""
+    """Windows-1252, of which Latin-1 is a part, for mostly ASCII text that is not damaged UTF-8; else None."""
     if _CONTROL_BYTES.search(data):
         return None
     letters = len(_LETTER.findall(data))

@@ -1,4 +1,4 @@
-"""A text file with its encoding and line endings, which are kept byte for byte."""
+"""Text files with their encoding and line endings, which are kept byte for byte."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from reviser.session.charsets import UTF_8, Charset, read_text, write_text
 
 @dataclass(frozen=True)
 class DocumentFile:
-    """What a file says and how it says it.
+    """The text of a file, with the encoding and line endings to write it back.
 
-    `text` has `\\n` line endings where the file has one kind of ending throughout, so that what is
-    added to it gets the same; a file of mixed endings keeps them in `text` as they are. `asked` is the
-    encoding that the user says it is in.
+    `text` has `\\n` line endings where the file has one kind of ending throughout, so that added lines get the same; a
+    file of mixed endings keeps them in `text` as they are. `asked` is the encoding that the user named.
     """
 
     path: Path
@@ -28,19 +27,19 @@ class DocumentFile:
 
     @classmethod
     def read(cls, path: Path, encoding: str | None = None) -> DocumentFile:
-        """The document in the file at `path`, or on standard input for `-`; its encoding is told by its bytes."""
+        """The document in the file at `path`, or on standard input for `-`; without `encoding`, it is detected."""
         text, charset = read_text(read_bytes(path), input_name(path), encoding)
         newline = _only_newline(text)
         return cls(path, text.replace(newline, "\n"), charset, newline, encoding)
 
     @classmethod
     def new(cls, path: Path, encoding: str | None = None) -> DocumentFile:
-        """An empty document, which is to become a file at `path`."""
+        """An empty document for a new file at `path`."""
         text, charset = read_text(b"", input_name(path), encoding)
         return cls(path, text, charset, asked=encoding)
 
     def encode(self, text: str) -> bytes:
-        """The bytes of `text` as this document's file would hold it; refuses what could not be read from it again."""
+        """The bytes of a file that holds `text`; raises an error if the text could not be read back from them."""
         written = text.replace("\n", self.newline)
         return write_text(written, self.charset, input_name(self.path), self.asked)
 
@@ -50,14 +49,14 @@ class DocumentFile:
         write_atomically(self.path, self.encode(text))
 
     def update(self, text: str) -> None:
-        """The same, unless the file no longer says what was read: that raises `FileChanged`."""
+        """The same, but raises `FileChanged` if the file has changed since it was read."""
         check_writable(self.path)
         write_atomically(self.path, self.encode(text), replacing=self.encode(self.text))
 
     def diff(self, text: str, name: str | None = None) -> str:
-        """A unified diff from this document to one that says `text`, for `patch` to apply to the file.
+        """A unified diff from this document to `text`, for `patch` to apply to the file.
 
-        The file is called `name`, by default as it is in its folder.
+        The file is called `name`, by default its name in its folder.
         """
         from reviser.session.replay import unified_diff
 
@@ -65,7 +64,7 @@ class DocumentFile:
         return unified_diff(self._raw(self.text), self._raw(text), f"a/{name}", f"b/{name}")
 
     def _raw(self, text: str) -> str:
-        """The characters of the file that would hold `text`, as far as a diff can show them."""
+        """The characters of a file that holds `text`, as far as a diff can show them."""
         mark = self.charset.mark.decode() if self.charset.name == "utf-8" else ""
         # To a patch, only a line feed ends a line.
         return mark + (text.replace("\n", "\r\n") if self.newline == "\r\n" else text)
@@ -88,7 +87,7 @@ def offset_at(text: str, line: int, column: int) -> int:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse what cannot be replaced by another file, or says that it must not be."""
+    """Raise `ReviserError` for a path that cannot be replaced by a file, or a file that is read-only."""
     if path == STREAM:
         raise ReviserError("standard input cannot be changed in place")
     if not path.exists():
@@ -99,7 +98,7 @@ def check_writable(path: Path) -> None:
 
 
 def _only_newline(text: str) -> str:
-    """The line ending that all lines share; `\\n` if they differ, which leaves the text as it is."""
+    """The line ending that all lines share; `\\n` if they differ, which leaves the text unchanged."""
     crlf, lf, cr = text.count("\r\n"), text.count("\n"), text.count("\r")
     if crlf and crlf == lf == cr:
         return "\r\n"

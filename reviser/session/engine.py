@@ -1,7 +1,7 @@
-"""A model ready to write: checkpoint, decoder and tokenizer under one name.
+"""The engine: a model ready to write, with its policy, tokenizer and name.
 
-A quantised model goes from its files straight into the native decoder, which takes a moment and no
-torch. Any other model, a machine without the native library, or a GPU needs torch.
+A quantised model is read from its files straight into the native decoder, which is fast and needs no torch. Any other
+model, a machine without the native library, or a GPU needs torch.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Engine(LoadedModel):
 
 
 def load_engine(model: str | Path | None = None, *, threads: int | None = None, device: str | None = None) -> Engine:
-    """The engine of the model of that name or path; by default the one that `find_model` chooses.
+    """The engine of a model, by name or path; by default of the model that `find_model` chooses.
 
-    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md). `device` is `cpu`, or
-    `cuda` for a GPU, where weights are in half precision; by default what `REVISER_DEVICE` says, else `cpu`.
+    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md). `device` is `cpu`, or `cuda`
+    for a GPU, where weights are in half precision; by default the value of `REVISER_DEVICE`, else `cpu`.
     """
     named = str(model or os.environ.get("REVISER_MODEL") or "")
     if named.startswith("openai:"):

@@ -1,4 +1,4 @@
-"""A rollout seen as text: each step with the character edits it made and the cursor it left."""
+"""Frames: the steps of a rollout as character edits of its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviser.decoding.rollout import Rollout, Step
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One step, the edits it makes to the text (usually one or none), and where its cursor stands."""
+    """One step, its edits of the text (usually one or none), and the cursor after it."""
 
     step: Step
     tokenizer: Tokenizer
@@ -22,24 +22,24 @@ class Frame:
 
     @property
     def label(self) -> str:
-        """What the step did, in a few words."""
+        """A short description of the step, for people."""
         return step_label(self.step, self.tokenizer)
 
 
 def frames(rollout: Rollout, text: TextLayer, tokenizer: Tokenizer) -> Iterator[Frame]:
-    """Follow `rollout`, keeping `text` in step with its canvas."""
+    """The frames of `rollout`; `text` is kept in step with its canvas."""
     for step in rollout:
         yield frame(step, text, tokenizer)
 
 
 def frame(step: Step, text: TextLayer, tokenizer: Tokenizer) -> Frame:
-    """One step, taken over into `text`."""
+    """The frame of one step, which is applied to `text`."""
     edits = tuple(edit for splice in step.splices if (edit := text.apply(splice)) is not None)
     return Frame(step, tokenizer, edits, text.position(step.cursor))
 
 
 def step_label(step: Step, tokenizer: Tokenizer) -> str:
-    """What a step did, in a few words."""
+    """A short description of a step, for people."""
     if not isinstance(step.action, Insert | Replace):
         return describe(step.action)
     data = tokenizer.token_bytes(step.action.token)

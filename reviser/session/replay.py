@@ -1,4 +1,4 @@
-"""Replaying recorded trajectories: their frames, final text, statistics, diff and viewer page."""
+"""Replays of recorded trajectories: their frames, final text, statistics and diff."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Replay:
         self.start_text = self.text.text
 
     def frames(self) -> Iterator[Frame]:
-        """The steps after the prompt, one at a time; an action that cannot be carried out raises."""
+        """The frames after the prompt, one at a time; raises `BadTrajectory` for an action that cannot be carried out."""
         vocabulary, ids = self.trajectory.vocabulary, self.trajectory.action_ids
         seeded = self.trajectory.seed_actions
         last = ids[max(seeded, len(ids) - 2) :]
@@ -65,10 +65,10 @@ class Replay:
             raise BadTrajectory(f"action {len(rollout.history) - 1}: {error}") from None
 
     def _kept_out_of_the_prompt(self, id: int, last: tuple[int, ...]) -> Action | None:
-        """A closing move to one boundary inside the prompt, read as a move to the prompt's edge.
+        """The action that replaces a final move to one boundary inside the prompt: a move to the prompt's edge.
 
-        Four of the ten runs published with the paper end so, the 100M model's: its mask was one
-        boundary too generous. Only Stop follows, so no text depends on it.
+        Four of the ten runs published with the paper, those of the 100M model, end with such a move: their mask was one
+        boundary too wide. Only Stop follows, so no text depends on it.
         """
         canvas, action = self.canvas, self.canvas.action(id)
         closing = last == (id, self.trajectory.vocabulary.stop_id)
@@ -79,7 +79,7 @@ class Replay:
 
 
 class ReplaySummary(TypedDict):
-    """What came out of a trajectory, and the counts of its actions, as JSON holds them."""
+    """The result of a trajectory and the counts of its actions, in JSON types."""
 
     name: str
     final_text: str
@@ -111,7 +111,7 @@ class Replayed:
 
     @property
     def matches(self) -> bool | None:
-        """Whether the replay gives the text that the file states; None if it states none."""
+        """Whether the replay gives the file's `final_text`; None if the file has none."""
         stated = self.trajectory.final_text
         return None if stated is None else stated == self.final_text
 
@@ -184,13 +184,13 @@ def unified_diff(before: str, after: str, before_name: str, after_name: str, *, 
 
 
 def _shared(one: list[str], other: list[str]) -> int:
-    """How many lines two texts share at their start."""
+    """The number of equal lines at the start of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _shifted(line: str, by: int) -> str:
-    """A line of a diff, the places that a hunk's head names moved on by so many lines."""
+    """A line of a diff; in a hunk's header, the line numbers are raised by `by`."""
     if not line.startswith("@@"):
         return line
     return re.sub(r"([-+])(\d+)", lambda found: f"{found[1]}{int(found[2]) + by}", line)
@@ -201,7 +201,7 @@ def _marked(line: str) -> str:
 
 
 def patch_lines(text: str) -> list[str]:
-    """Lines as patch sees them: only a newline ends one."""
+    """The lines of a text as patch reads them: only a newline ends one."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]

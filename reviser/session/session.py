@@ -1,9 +1,8 @@
 """A session binds a document to a policy: runs of the model become edits of the document's text.
 
-The model sees a window of the document that fits its context, cut at a line or a sentence; the rest is
-never touched. The window's start stays put while the document grows, so that the model's cache keeps
-its worth from one keystroke to the next. What is to be revised is seen between its nearest neighbours
-alone, as models learn it.
+The model sees a window of the document that fits its context, cut at a line or a sentence; the rest is never touched.
+The window's start stays in place while the document grows, so that the model's cache can be reused from one keystroke
+to the next. A draft to be revised is shown between its nearest neighbours only, as in training.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ DEFAULT_ACTIONS = 256
 NEIGHBOURS = 128
 """Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
 PASSAGE = 128
-"""Tokens of a text that are best revised at once: few of the edits that models learn from are longer."""
+"""The best number of tokens to revise at once: few of the edits in the training data are longer."""
 
 # Characters before a window that are looked at for what stands open.
 _SEEN_BEFORE = 100_000
 
 
 class Session:
-    """A document and a policy. One run at a time acts on the document."""
+    """A document and a policy. Only one run at a time acts on the document."""
 
     def __init__(
         self, policy: SessionPolicy, tokenizer: Tokenizer, text: str = "", *, window: int = DEFAULT_WINDOW
@@ -66,12 +65,12 @@ class Session:
 
     @property
     def text(self) -> str:
-        """The document as it stands, a run's edits included."""
+        """The current document, including the edits of a run in progress."""
         return self._text if self._run is None else self._run.text
 
     @text.setter
     def text(self, text: str) -> None:
-        """Take over what the document has become by other hands; a run in progress is cancelled."""
+        """Replace the document after an edit from outside; cancels a run in progress."""
         self._leave_run()
         self._take_over(text)
 
@@ -84,12 +83,12 @@ class Session:
         check_steps_back: bool = True,
         longest_repeat: int = LONGEST_REPEAT,
     ) -> Generation:
-        """Write on at the end of the document; a final line ending stays the final one, unless `at` says where the
-        end is. A document that is finished gets nothing more.
+        """Begin a run that writes on at the end of the document, or at offset `at`.
 
-        With `check_steps_back` it goes back to insert something only where the text reads as well with it. A policy
-        that cannot read a text from left to right does without. A model does not write `longest_repeat` tokens in a
-        row twice; with 0 it may.
+        A final line ending stays the final one. A document that is finished gets nothing more. With `check_steps_back`
+        the run goes back to insert something only where the text reads as well with it; policies that cannot read a
+        text from left to right ignore this. The model does not write `longest_repeat` tokens in a row twice; 0 allows
+        it.
         """
         self._leave_run()
         end = end_of_writing(self._text) if at is None else at
@@ -107,10 +106,10 @@ class Session:
         longest_repeat: int = LONGEST_REPEAT,
         tries: int | None = None,
     ) -> Generation:
-        """Write between character offsets `start` and `end`; the text between them makes room first.
+        """Begin a run that writes between character offsets `start` and `end`; the text between them is removed first.
 
-        Of several `tries`, without a number as many as usual, the one is written that best joins what follows, up
-        to the best end in it. A policy that cannot read a text from left to right, or cannot stop, has one.
+        Of `tries` fillings, by default a fixed number, the one that best joins the following text is written, up to the
+        best end in it. A policy that cannot read a text from left to right, or cannot stop, makes one.
         """
         from reviser.decoding.filling import TRIES
 
@@ -138,12 +137,11 @@ class Session:
         max_actions: int = DEFAULT_ACTIONS,
         margin: float = MARGIN,
     ) -> Generation:
-        """Revise the text between two character offsets, which must not be too long for the model.
+        """Begin a run that revises the text between two character offsets, which must fit the model.
 
-        See `passages` for pieces of a text that suit it. What the model sees around such a piece
-        depends on the document alone, so that it can be revised again, and in any order. A change is
-        made where it is at least `margin` times as likely as leaving the text alone; with 0, where
-        the model begins one.
+        `passages` gives pieces of suitable length. What the model sees around a piece depends on the document alone, so
+        pieces can be revised repeatedly and in any order. A change is made where it is at least `margin` times as
+        likely as leaving the text alone; with 0, wherever the model begins one.
         """
         self._leave_run()
         check_revises(self.policy.vocabulary)
@@ -172,11 +170,10 @@ class Session:
         max_actions: int = DEFAULT_ACTIONS,
         margin: float = MARGIN,
     ) -> Iterator[tuple[Generation, int, int]]:
-        """Revise a part of the document passage by passage: one run for each, with the passage's place before all
-        of them.
+        """Revise a part of the document passage by passage: yields each run with the passage's offsets before all runs.
 
-        A run is to be over before the next one is asked for. Passages that the tokenizer would not give
-        back as they are, such as half a character, are left alone.
+        A run must be over before the next one is asked for. Passages that the tokenizer does not reproduce exactly,
+        such as half a character, are skipped.
         """
         text, grown = self.text, 0
         for first, last in self.passages(start, end):
@@ -187,7 +184,7 @@ class Session:
             grown += len(run.written) - (last - first)
 
     def window(self, start: int, end: int, max_actions: int) -> Window:
-        """What the model sees around two character offsets when it is to write there."""
+        """The part of the document that the model sees when it writes between two character offsets."""
         self._leave_run()
         if not 0 <= start <= end <= len(self._text):
             raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
@@ -195,12 +192,12 @@ class Session:
 
     @property
     def longest_draft(self) -> int:
-        """How many tokens can be revised at once: with their neighbours, and as many actions again."""
+        """The number of tokens that can be revised at once, with their neighbours and as many actions again."""
         context = self.policy.context
         return min(context, self.policy.max_length or context) // 3
 
     def passages(self, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-        """The lines between two offsets that say something, too long ones cut at sentences or words."""
+        """The offsets of the non-blank lines between two offsets; long lines are cut at sentences or words."""
         check_revises(self.policy.vocabulary)
         end = len(self._text) if end is None else end
         longest = min(self.longest_draft, PASSAGE)
@@ -230,7 +227,7 @@ class Session:
         tries: int = 1,
         ends: bool = False,
     ) -> Generation:
-        """Begin a run that writes into a window, which `ends` the document if nothing follows."""
+        """Begin a run that writes into a window; `ends` says that no text follows it in the document."""
         begun = self._beginning(window, max_actions)
         if not window.suffix or "stop" not in self.policy.vocabulary.kinds:
             tries = 1
@@ -241,13 +238,13 @@ class Session:
         return self._shown(rollout, window, replaced)
 
     def _beginning(self, window: Window, max_actions: int, draft: Sequence[int] | None = None) -> Beginning:
-        """A canvas with what the model sees, and how much it may do there."""
+        """The start of a run: a canvas with what the model sees, and the number of actions."""
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(self.policy.vocabulary, prefix, suffix, draft=draft, max_length=self.policy.max_length)
         return Beginning(self.policy, canvas, history, min(max_actions, self.policy.context - len(history)))
 
     def _rules(self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool) -> list[ScoreProcessor]:
-        """What a run may write into a window."""
+        """The rules for a run that writes into a window."""
         tokenizer, limit = self.tokenizer, begun.max_actions
         rules: list[ScoreProcessor] = []
         if not window.trailing_space and ends_sentence(window.prefix):
@@ -264,7 +261,7 @@ class Session:
         return rules
 
     def _form(self, window: Window, begun: Beginning, *, ends: bool) -> list[ScoreProcessor]:
-        """What keeps the form of a text: its spaces, its lines, and what is open in it."""
+        """The rules that keep the form of a text: spaces, lines, and closing of what is open."""
         if not isinstance(self.policy, ModelPolicy):
             return []
         tokenizer, vocabulary = self.tokenizer, self.policy.vocabulary
@@ -280,7 +277,7 @@ class Session:
         return rules
 
     def _strategy(self, window: Window, checks: bool, tries: int, form: Sequence[ScoreProcessor]) -> Strategy:
-        """How a run chooses; a policy that cannot read a text from left to right does what it draws."""
+        """The strategy of a run; plain for a policy that cannot read a text from left to right."""
         if not (checks or tries > 1) or not can_read(self.policy):
             return plain
         self._reading = reading = self._reading or left_to_right(self.policy)
@@ -291,7 +288,7 @@ class Session:
         return BestOf(tries, each, reading, lambda tokens: all(one(tokens) for one in fits))
 
     def _shown(self, rollout: Rollout, window: Window, replaced: str, *, stays: bool = False) -> Generation:
-        """A run as the session's own."""
+        """Register a rollout as the session's current run."""
         layer = TextLayer(self.tokenizer, rollout.canvas.tokens)
         self._run = Generation(rollout, self.tokenizer, layer, window, replaced, stays=stays)
         return self._run
@@ -303,13 +300,13 @@ class Session:
             self._run = None
 
     def _take_over(self, text: str) -> None:
-        """Make `text` the document; a window that starts behind a change has lost its place."""
+        """Make `text` the document; a cached window start behind the first change is dropped."""
         if text[: self._window_start] != self._text[: self._window_start]:
             self._window_start = 0
         self._text = text
 
     def _room(self, actions: int, sees_suffix: bool, draft: int = 0) -> int:
-        """How many tokens of the document the model can see beside a draft and the actions of a run."""
+        """The number of document tokens that the model can see beside a draft and the actions of a run."""
         context = self.policy.context
         # The start marker, the moves back over a suffix, and room for the run itself.
         actions = min(actions, context // (3 if draft else 2))
@@ -331,27 +328,27 @@ class Session:
 
 
 def check_revises(vocabulary: Vocabulary) -> None:
-    """Refuse a model that has not learned to change what is there."""
+    """Raise `ReviserError` if a model is not trained to revise."""
     if not vocabulary.revises:
         raise ReviserError("this model was not trained to revise; it can only continue and infill")
 
 
 def _from_line_start(text: str, most: int) -> str:
-    """The end of a text, so many characters or fewer, from the start of a line on."""
+    """The end of a text, at most `most` characters, cut at the start of a line."""
     return text if len(text) <= most else text[text.find("\n", -most) + 1 :]
 
 
 def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
+    """Whether a tokenizer decodes a text exactly as it was; half a character, for example, may be lost."""
     return TextLayer(tokenizer, tokenizer.encode(text)).text == text
 
 
 class Generation(Iterator[Frame]):
     """A run on a document: each `next` is one action, with its edits in the document's coordinates.
 
-    `opening` is the edit to make before the first action: the removal of the text that an infill replaces. What is
-    revised `stays` until actions change it. A caller pauses by not asking for more, steps by asking once, and stops
-    with `cancel`.
+    `opening` is the edit to make before the first action: the removal of the text that an infill replaces. With
+    `stays`, that text (a draft) remains until actions change it. A caller pauses by not asking for the next action, and
+    stops the run with `cancel`.
     """
 
     def __init__(
@@ -378,7 +375,7 @@ class Generation(Iterator[Frame]):
         return self._frame(next(self.rollout))
 
     def take(self, id: int) -> Frame:
-        """Carry out the caller's own choice of the next action."""
+        """Carry out `id` as the next action, chosen by the caller."""
         return self._frame(self.rollout.take(id))
 
     def take_back(self) -> tuple[TextEdit, ...]:
@@ -386,11 +383,11 @@ class Generation(Iterator[Frame]):
         return self._follow(self.rollout.take_back())
 
     def cancel(self) -> None:
-        """Stop before the next action; may be called from another thread."""
+        """End the run before its next action; may be called from another thread."""
         self.rollout.cancel()
 
     def reject(self) -> TextEdit | None:
-        """Take back the whole run, and give back what it replaced, as one edit (None: no change)."""
+        """Undo the whole run and restore the replaced text, as one edit; None if nothing changed."""
         self.cancel()
         written = self.written
         while self.rollout.actions_taken:
@@ -401,7 +398,7 @@ class Generation(Iterator[Frame]):
 
     @property
     def written(self) -> str:
-        """What stands between prefix and suffix now."""
+        """The current text between prefix and suffix."""
         if not self.rollout.actions_taken:
             return self._written
         canvas = self.rollout.canvas
@@ -409,13 +406,13 @@ class Generation(Iterator[Frame]):
 
     @property
     def text(self) -> str:
-        """The whole document now."""
+        """The current document."""
         window = self.window
         return window.before + window.prefix + self.written + window.suffix + window.after
 
     @property
     def cursor(self) -> Extent:
-        """Where the model's cursor stands in the document."""
+        """The position of the model's cursor in the document."""
         canvas = self.rollout.canvas
         if not self.window.trailing_space:
             return self._origin + self._layer.position(canvas.cursor)
@@ -429,7 +426,7 @@ class Generation(Iterator[Frame]):
         return Frame(step, self._tokenizer, edits, self.cursor)
 
     def _follow(self, splices: tuple[Splice, ...]) -> tuple[TextEdit, ...]:
-        """Take splices over into the text; returns the edits of the document."""
+        """Apply splices to the text; returns the edits of the document."""
         edits = [edit for splice in splices if (edit := self._layer.apply(splice)) is not None]
         if not self.window.trailing_space:
             return tuple(edit.moved(self._origin) for edit in edits)
@@ -447,11 +444,11 @@ class Generation(Iterator[Frame]):
         return region if region.startswith(self.window.trailing_space) else self.window.trailing_space + region
 
     def _edit(self, old: str, new: str) -> TextEdit:
-        """The document edit that turns what was written from `old` into `new`."""
+        """The document edit that turns `old` into `new`, both texts between prefix and suffix."""
         return self._placed(old, Edit.between(old, new))
 
     def _placed(self, old: str, change: Edit) -> TextEdit:
-        """A change of what was written, which was `old`, as an edit of the document."""
+        """A change of `old`, the text between prefix and suffix, as an edit of the document."""
         window = self.window
         lead = window.prefix + old[: change.start]
         home = self._origin + Extent.of(lead[:-1])

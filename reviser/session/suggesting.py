@@ -1,9 +1,8 @@
-"""Suggestions in a document: how it goes on at a place, as far as the model is confident and the suggestion joins
-what follows.
+"""Suggestions in a document: the likely next text at a place, as far as the model is confident and the line still reads
+well.
 
-Where text follows in the same line, a suggestion must lead up to it: what follows has to be at least as likely
-behind the suggestion as without it, as the model reads it from left to right. Else the suggestion is cut short, or
-left out.
+Where text follows in the same line, it must be at least as likely after the suggestion as without it, as the model
+reads it from left to right. Otherwise the suggestion is shortened or left out.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ _SENTENCE_OVER = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s|\Z)""")
 
 @dataclass(frozen=True)
 class SuggestionRequest:
-    """What is asked for: so many suggestions of so many tokens, each at least so likely.
+    """The options of a request: number of suggestions, tokens of each, and the least probability.
 
-    A suggestion ends with its sentence, or if `whole_line` with its line.
+    A suggestion ends with its sentence or, with `whole_line`, with its line.
     """
 
     count: int = 1
@@ -52,8 +51,8 @@ class SuggestionRequest:
 class Suggestions(Iterator[SuggestedText]):
     """Suggestions for the text of a session at character `at`, likeliest first word first.
 
-    `goes_on` is told what is written after each token, and may end it. `before` counts the ids that the model reads
-    of the text before that place, and `seeded` all that it reads.
+    `goes_on` is called with the text so far after each token; False ends the suggestion. `before` counts the ids that
+    the model reads of the text before that place, and `seeded` all that it reads.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class Suggestions(Iterator[SuggestedText]):
         return next(self._found)
 
     def read(self) -> None:
-        """Have the model read what stands around the place; else the first suggestion does."""
+        """Let the model read the text around the place now; otherwise the first suggestion does."""
         self._session.policy.scores(self._history, self._canvas)
 
     def _search(self, begun: str, opens: Opens | None) -> Iterator[SuggestedText]:
@@ -116,7 +115,7 @@ class Suggestions(Iterator[SuggestedText]):
         return self._goes_on(written) and not over
 
     def _first_sentence(self, suggestion: SuggestedText) -> SuggestedText:
-        """A suggestion up to the end of its first sentence, behind which the next one may have begun."""
+        """A suggestion cut at the end of its first sentence, after which the next may have begun."""
         if self._request.whole_line:
             return suggestion
         text = ""
@@ -136,7 +135,7 @@ def _opens(prefix: str, begun: str) -> Opens | None:
 
 
 def _joined(session: Session, before: str, suggestion: SuggestedText, follows: str) -> SuggestedText:
-    """The longest beginning of a suggestion behind which the line goes on as likely as without it."""
+    """The longest beginning of a suggestion after which the rest of the line is as likely as without it."""
     before = before[-_READ_BEFORE:]
     starts = [found.end() for found in _SENTENCE_START.finditer(before)]
     before = before[starts[-1] if starts else 0 :]
@@ -159,12 +158,12 @@ def _joined(session: Session, before: str, suggestion: SuggestedText, follows: s
 
 
 def _glues(text: str, behind: str) -> bool:
-    """Whether a word would be joined to a word."""
+    """Whether the text would join two words without a space."""
     return bool(text) and (text[-1].isalnum() or text[-1] in ".,;:!?") and behind[:1].isalnum()
 
 
 def _likelihood(session: Session, before: str, behind: str) -> float:
-    """The log-probability of what stands behind a text, as the model reads the two."""
+    """The log-probability of the text behind a place, given the text before it."""
     tokens = session.tokenizer.encode(before + behind)
     sizes = (len(session.tokenizer.token_bytes(token)) for token in tokens)
     # Half a character is read as a question mark, as by tokenizers.
@@ -179,7 +178,7 @@ _readings: WeakKeyDictionary[Policy, Reading | None] = WeakKeyDictionary()
 
 
 def _reading(policy: Policy) -> Reading | None:
-    """How the model of a policy reads a text; None where it cannot, as one that is conditioned on the canvas."""
+    """The left-to-right reading by a policy's model; None where it has none, as for canvas-conditioned models."""
     if policy not in _readings:
         try:
             _readings[policy] = left_to_right(policy)

@@ -1,4 +1,4 @@
-"""Windows: how much of a document a model sees around a place, cut at a line, a sentence or a word."""
+"""Windows: the part of a document that a model sees around a place, cut at a line, a sentence or a word."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LONGEST_TOKEN = 16
 
 @dataclass(frozen=True)
 class Window:
-    """A document in five parts: what the model writes goes between `trailing_space` and `suffix`.
+    """A document in five parts: the model writes between `trailing_space` and `suffix`.
 
-    It reads `prefix` and `suffix`. It does not see `before` and `after`, nor `trailing_space`, a single space
-    at the prefix's end: words are learned with the space before them, so it is the model's to write.
+    It reads `prefix` and `suffix`. It does not see `before`, `after` and `trailing_space`, a single space at the
+    prefix's end: tokens include the space before a word, so the model writes that space itself.
     """
 
     before: str
@@ -35,7 +35,7 @@ class Window:
 
     @classmethod
     def around(cls, text: str, first: int, start: int, end: int, last: int) -> Window:
-        """The window from `first` to `last` of a text, in which the part from `start` to `end` is written."""
+        """The window from `first` to `last` of a text, in which the part from `start` to `end` is to be written."""
         prefix = text[first:start]
         trailing_space = " " if re.search(r"\S \Z", prefix) else ""
         return cls(
@@ -48,19 +48,19 @@ class Window:
 
 
 class WindowCutter:
-    """Finds where a window starts and ends, by the tokens of its text."""
+    """Finds the start and end of a window that fits a number of tokens."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
     def fits(self, text: str, room: int) -> bool:
-        """Whether a text has at most `room` tokens; long ones need no encoding to fail."""
+        """Whether a text has at most `room` tokens; very long texts are rejected without encoding."""
         if len(text) > _LONGEST_TOKEN * room:
             return False
         return len(self._tokenizer.encode(text)) <= room
 
     def prefix_start(self, text: str, end: int, room: int, spare: int) -> int:
-        """Where the text before `end` starts that fits: the document's start, or a good cut in it."""
+        """The start of the longest well-cut text before `end` that fits: the document's start, or a good cut."""
         if self.fits(text[:end], room):
             return 0
         tail = text[max(0, end - _LONGEST_TOKEN * room) : end]
@@ -69,7 +69,7 @@ class WindowCutter:
         return end - len(shown) + _first_good_cut(shown)
 
     def suffix_end(self, text: str, start: int, room: int) -> int:
-        """Where the text after `start` ends that fits: the document's end, or a good cut in it."""
+        """The end of the longest well-cut text after `start` that fits: the document's end, or a good cut."""
         head = text[start : start + _LONGEST_TOKEN * room]
         tokens = self._tokenizer.encode(head)
         if len(tokens) <= room and start + len(head) == len(text):
@@ -78,7 +78,7 @@ class WindowCutter:
         return start + _last_good_cut(shown)
 
     def neighbourhood(self, text: str, start: int, end: int, room: int) -> Window:
-        """What is near a draft, half of `room` on either side."""
+        """The window near a draft, half of `room` tokens on either side."""
         side = room // 2
         first = self.prefix_start(text, start, side, min(PIECE_SPARE, side // 4))
         last = self.suffix_end(text, end, side)
@@ -86,7 +86,7 @@ class WindowCutter:
 
 
 def _first_good_cut(text: str) -> int:
-    """After the first line, else the first sentence, else the first word, if it comes early enough."""
+    """The offset after the first line, else the first sentence, else the first word, if it comes early enough."""
     for pattern in (_LINE_START, _SENTENCE_START, _WORD_START):
         found = pattern.search(text, 0, max(len(text) // 3, 1))
         if found:
@@ -95,7 +95,7 @@ def _first_good_cut(text: str) -> int:
 
 
 def _last_good_cut(text: str) -> int:
-    """After the last line, else the last sentence, else the last word, if it comes late enough."""
+    """The offset after the last line, else the last sentence, else the last word, if it comes late enough."""
     for pattern in (_LINE_START, _SENTENCE_START, _WORD_START):
         ends = [found.end() for found in pattern.finditer(text, len(text) // 3)]
         if ends:

@@ -1,4 +1,4 @@
-"""Random numbers on a device: any number of any stream, without a state."""
+"""Random numbers on a device: number n of any stream, computed without a state."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SECOND: Final = 0x94D049BB133111EB
 
 
 def signed(number: int) -> int:
-    """The 64 low bits of a number as torch takes them; its products wrap around as unsigned ones do."""
+    """The low 64 bits of a number as torch's signed integer; products wrap around like unsigned ones."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def uniform(seeds: Tensor, steps: Tensor) -> Tensor:
-    """Number `steps` of each seed's stream, in [0, 1): SplitMix64, which needs no state for that."""
+    """Number `steps` of each seed's stream, in [0, 1), by SplitMix64, which needs no state."""
     x = seeds + (steps + 1) * signed(GOLDEN)
     x = (x ^ _shifted(x, 30)) * signed(_FIRST)
     x = (x ^ _shifted(x, 27)) * signed(_SECOND)
@@ -26,5 +26,5 @@ def uniform(seeds: Tensor, steps: Tensor) -> Tensor:
 
 
 def _shifted(x: Tensor, bits: int) -> Tensor:
-    """Shift right without copies of the sign, which torch would bring in."""
+    """A logical right shift; torch's own shift copies the sign bit."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)

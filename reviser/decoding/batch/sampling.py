@@ -13,7 +13,8 @@ from reviser.core.errors import ReviserError
 
 @dataclass(frozen=True)
 class Sampling:
-    """How ids are picked: temperature (0 is greedy), top-k and the temperature of moves, as for a `Sampler`."""
+    """The sampling settings of a batch: temperature (0 is greedy), top-k and the temperature of moves, as for a
+    `Sampler`."""
 
     temperature: float = 0.9
     top_k: int | None = 50
@@ -34,10 +35,10 @@ GREEDY: Final = Sampling(temperature=0.0)
 def choose(
     logits: Tensor, valid: Tensor, drawn: Tensor, last: Tensor, sampling: Sampling, moves: range
 ) -> tuple[Tensor, Tensor]:
-    """Pick an id for each row: the mask first, then temperature and top-k, as `Sampler` does.
+    """Draw an id for each row: the mask first, then temperature and top-k, as `Sampler` does.
 
-    `drawn` is a number in [0, 1) for each row, and `last` its last id. Returns the ids, and which rows had a
-    valid one at all.
+    `drawn` is a number in [0, 1) for each row, and `last` its last id. Returns the ids, and which rows had a valid one
+    at all.
     """
     return draw(logits.masked_fill(~valid, -torch.inf), drawn, sampling, last, moves)
 
@@ -45,7 +46,7 @@ def choose(
 def draw(
     scores: Tensor, drawn: Tensor, sampling: Sampling, last: Tensor | None = None, moves: range = range(0)
 ) -> tuple[Tensor, Tensor]:
-    """Pick an id for each row of scores, of which those that must not be picked are -inf."""
+    """Draw an id for each row of scores; ids with a score of -inf are never drawn."""
     temperature, top_k = sampling.temperature, sampling.top_k
     if temperature == 0:
         best, picked = scores.max(dim=1)
@@ -69,7 +70,7 @@ def draw(
 
 
 def _with_sharper_moves(shares: Tensor, going: Tensor, moving: Tensor, power: float) -> Tensor:
-    """`reviser.native.choosing.with_sharper_moves` for rows; what they come to need not be 1."""
+    """`reviser.native.choosing.with_sharper_moves` for rows; the results are not normalised."""
     of_moves = shares.where(going, 0.0)
     least = torch.finfo(shares.dtype).tiny
     # As everywhere: moves keep what they have together.

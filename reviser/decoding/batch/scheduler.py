@@ -1,12 +1,12 @@
-"""Many runs of one model at once: thousands of prompts, continued or filled in, for benchmarks.
+"""The batch scheduler: many runs of one model at once, continuing or filling in thousands of prompts, for benchmarks.
 
-A rollout asks the model, the mask and the sampler in turn, on the host, for each action. Here one step of
-all rows is the model, the mask, the draw and the edit, as tensors on the device, in shapes that never
-change: on a GPU it is recorded once as a CUDA graph and replayed. The host looks at the rows now and
-then, takes out those that are finished and puts waiting prompts in their places.
+A rollout asks the model, the mask and the sampler in turn, on the host, for each action. Here one step of all rows is
+the model, the mask, the draw and the edit, as tensors on the device, in shapes that never change: on a GPU it is
+recorded once as a CUDA graph and replayed. The host looks at the rows now and then, takes out those that are finished
+and puts waiting prompts in their places.
 
-A canvas enters only by what the mask asks of it, which is five numbers: cursor, length, the two protected
-ends and the greatest length. Its tokens follow from the ids, afterwards (`reviser.core.canvas.Canvas`).
+A canvas enters only by the five numbers that the mask needs: cursor, length, the two protected ends and the greatest
+length. Its tokens follow from the ids, afterwards (`reviser.core.canvas.Canvas`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ _WINDOW: Final = 128
 # Ids that go through the model at once when prompts are read.
 _PREFILL: Final = 1 << 16
 Turns = Callable[[list[int], list[list[int]]], list[tuple[list[int], int]]]
-"""Who acts between the turns of the model. It is told some runs and the ids that each chose in its turn (none
-before its first), and says for each which ids come after these, and how many the model chooses then: 0 if it is over."""
+"""The other participant, who acts between the turns of the model. It is called with runs and the ids that each chose in
+its turn (none before its first). It returns for each run the ids that come after these, and the number of actions of
+the model's next turn: 0 if the run is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedRun:
-    """The ids that were chosen after a prompt, Stop among them, and why there are no more."""
+    """The ids that were chosen after a prompt, Stop included, and the reason why the run ended."""
 
     ids: list[int]
     ending: Literal["stop", "limit"]
@@ -66,16 +67,16 @@ def generate(
 ) -> list[GeneratedRun]:
     """Run the model after every prompt, before its suffix if there are any, `rows` runs at a time.
 
-    `drafts`, one between each prompt and its suffix, are to be revised. `begun` are ids of actions
-    that each run has already taken: they count as actions, and the run goes on after them.
+    `drafts`, one between each prompt and its suffix, are to be revised. `begun` are ids of actions that each run has
+    already taken: they count as actions, and the run goes on after them.
 
-    A run ends with Stop, and with any of the ids in `ends`. With `turns` the model chooses a few actions
-    and then waits for others to act; the ids of a run are then those of both.
+    A run ends with Stop, and with any of the ids in `ends`. With `turns` the model chooses a few actions and then waits
+    for others to act; the ids of a run are then those of both.
 
-    Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
-    its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
-    in half precision that can tip a choice, so keep `rows` too where a run must come out again.)
-    Prompt and actions together fill the model's context at the most.
+    Each prompt has a seed, and the random numbers for it depend on that alone: neither on the batch nor on its place
+    among the prompts. (The model's rounding may differ with `rows`, as its kernels do: in half precision that can
+    change a choice, so keep `rows` too where a run must be reproduced.) Prompt and actions together are at most as long
+    as the model's context.
     """
     if model.config.uses_canvas:
         raise ReviserError("a model conditioned on the canvas decodes one run at a time")
@@ -104,7 +105,7 @@ def generate(
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a run begins: the history that seeds it, and the numbers of its canvas."""
+    """The start of a run: the history that seeds it, and the numbers of its canvas."""
 
     history: list[int]
     cursor: int
@@ -148,7 +149,7 @@ class _Start:
         )
 
     def after(self, ids: Sequence[int], actions: int, step: Sequence[int], growth: Sequence[int]) -> _Start:
-        """The start of the next turn, `ids` later, at which the model may choose so many actions.
+        """The start of the next turn, `ids` later, in which the model may choose `actions` actions.
 
         `step` and `growth` are those of the rules, for each id.
         """
@@ -165,10 +166,10 @@ class _Start:
 
 @dataclass(frozen=True)
 class _BatchState:
-    """The runs as the device sees them: row r of every tensor is row r of the cache.
+    """The state of the runs on the device: row r of every tensor is row r of the cache.
 
-    `last` is the id that is not in the cache yet and `position` its place there. Rows that are not
-    `active` go through every step too and change nothing that is read again.
+    `last` is the id that is not in the cache yet and `position` its place there. Rows that are not `active` go through
+    every step too and change nothing that is read again.
     """
 
     last: Tensor
@@ -206,12 +207,12 @@ class _BatchState:
         return [getattr(self, field.name) for field in fields(self)]
 
     def first(self, rows: int) -> _BatchState:
-        """The same memory, fewer rows."""
+        """The first `rows` rows, on the same memory."""
         return _BatchState(*(tensor[:rows] for tensor in self.tensors()))
 
 
 class _Batch:
-    """A model, rows of runs on it, and the queue of those that wait."""
+    """A model, its rows of runs, and the queue of waiting runs."""
 
     def __init__(
         self,
@@ -276,7 +277,7 @@ class _Batch:
         return runs
 
     def _pass_on(self, turns: Turns, runs: list[int], taken: list[list[int]]) -> None:
-        """Let others act in `runs`, in which the model took its turn, and queue those that go on."""
+        """Let the other participant act in `runs`, in which the model took its turn, and queue those that go on."""
         for run, ids, (given, actions) in zip(runs, taken, turns(runs, taken), strict=True):
             self._made[run] += [*ids, *given]
             start = self._starts[run].after([*ids, *given], actions, *self._effects)
@@ -289,7 +290,7 @@ class _Batch:
                 self._waiting.append(run)
 
     def _refill(self) -> tuple[int, int] | None:
-        """Give free rows to waiting runs; the furthest position and the most actions left, if any."""
+        """Give free rows to waiting runs; returns the furthest position and the most actions left, if any."""
         free = [row for row in range(self._rows) if self._owners[row] is None]
         count = min(len(free), len(self._waiting))
         if count:
@@ -369,7 +370,7 @@ class _Batch:
                 self._pass_on(self._turns, runs, taken)
 
     def _close_ranks(self) -> None:
-        """Move the last runs into a quarter of the rows, or a quarter of that, and step those alone."""
+        """Move the last runs into a quarter (or a sixteenth) of the rows, and step only those."""
         taken = [row for row in range(self._rows) if self._owners[row] is not None]
         fewer = self._rows
         while 0 < 4 * len(taken) <= fewer:
@@ -406,7 +407,7 @@ class _Batch:
         return graph
 
     def _step(self, window: int) -> None:
-        """One action of every row; nothing here waits for the device or asks it anything."""
+        """One action of every row; nothing here waits for the device or reads from it."""
         state = self._state.first(self._rows)
         cache = self._cache.first(self._rows, window)
         logits = self._model.decode_static(state.last, state.position, cache)

@@ -1,4 +1,4 @@
-"""The validity mask as tensors: what each id needs on a canvas, and what it does to it."""
+"""The validity mask as tensors: what each id requires of a canvas, and how it changes it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES, Vocabulary
 
 NEVER: Final = 1 << 30
-"""More than any canvas has of anything."""
+"""A number larger than any count of tokens on a canvas."""
 _Side = Literal["left", "right"]
 _SIDES: Final[tuple[_Side, ...]] = ("left", "right")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What each id needs and does, as a number for each: the validity mask in four rows.
+    """The requirements and effects of each id, one number each: the validity mask in four rows.
 
-    An id is valid where `left` tokens stand between the protected prefix and the cursor, `right`
-    between the cursor and the protected suffix, and `growth` more fit. It moves the cursor by `step`.
+    An id is valid where at least `left` tokens stand between the protected prefix and the cursor, `right` between the
+    cursor and the protected suffix, and `growth` more fit. It moves the cursor by `step`.
     """
 
     left: Tensor
@@ -40,13 +40,13 @@ class Rules:
         return cls(*(torch.from_numpy(row).to(device) for row in _found_rules(vocabulary)))
 
     def valid(self, left: Tensor, right: Tensor, room: Tensor) -> Tensor:
-        """Which ids are valid, (rows, ids), for what stands or fits on each row's canvas."""
+        """Which ids are valid, (rows, ids), given the tokens left, right and the room of each row's canvas."""
         return (self.left <= left[:, None]) & (self.right <= right[:, None]) & (self.growth <= room[:, None])
 
 
 @lru_cache(maxsize=8)
 def _found_rules(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], ...]:
-    """What ids need and do, found by trying: the canvas alone knows what its actions need and do."""
+    """The requirements and effects of all ids, found by trying them on canvases, so that the canvas alone defines them."""
     for kind in ("span_move", "span_copy"):
         if kind in vocabulary.extensions and kind in vocabulary.kinds:
             raise ReviserError("runs with span moves or span copies are made one at a time")
