@@ -25,7 +25,7 @@ from reviser.model.scoring import shared_length
 TRIES: Final = 3
 """The most fillings that are written, by default; most of them only in part."""
 FOLLOWING: Final = 20
-"""Tokens behind a gap whose probabilities decide."""
+"""The number of tokens after a gap whose probabilities decide."""
 FRESH: Final = 2
 """The number of tries that begin at the start of the gap; later ones go on from a part of the best one."""
 GOOD: Final = -2.3

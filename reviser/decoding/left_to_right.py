@@ -57,7 +57,8 @@ class Reading:
         return Choices(self._vocabulary)
 
     def score(self, ids: Sequence[int], asked: Sequence[int]) -> list[float]:
-        """The log-probabilities of the `asked` ids, which stand after the last places of `ids`, one each."""
+        """The log-probability of each `asked` id: the last as the id after all of `ids`, the one before it as the id
+        after all but the last of `ids`, and so on."""
         if not 0 < len(asked) <= len(ids) <= self.readable:
             raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
         (found,) = self._row.outlooks([0], [self._unread(ids, len(asked))], [asked], self._choices)

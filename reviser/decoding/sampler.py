@@ -1,4 +1,4 @@
-"""The sampling rule: from the logits of valid ids to one id, by temperature, top-k, top-p and min-p."""
+"""The sampler: from the logits of valid ids to one id, by temperature, top-k, top-p and min-p."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOVE_TEMPERATURE: Final = 0.35
 
 
 class Choice(NamedTuple):
-    """An id that was picked, how likely that was, and what else could have been, likeliest first."""
+    """An id that was chosen, its probability, and the other candidates, likeliest first."""
 
     id: int
     probability: float
@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
     @classmethod
     def certain(cls, id: int) -> Choice:
-        """A choice that nobody drew."""
+        """A choice that was not drawn, with probability 1."""
         return cls(id, 1.0, certain(id))
 
     @property
@@ -44,10 +44,10 @@ class Choice(NamedTuple):
 class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
 
-    Temperature 0 is greedy. Moves may have a lower temperature than text, `move_temperature`. It changes which move
-    is chosen, and after a move whether another one follows. It does not change how likely the first move is: its
-    odds are `move_odds` times those that the model gives. A `move_temperature` of None means one temperature for
-    all, and the model's own odds, as in the paper. The same seed makes the same choices from the same logits.
+    Temperature 0 is greedy. Moves may have a lower temperature than text, `move_temperature`. It changes which move is
+    chosen, and after a move whether another one follows. It does not change how likely the first move is: its odds are
+    `move_odds` times those of the model. A `move_temperature` of None means one temperature for all, and the model's
+    own odds, as in the paper. The same seed makes the same choices from the same logits.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Sampler:
 
     @property
     def state(self) -> RandomState:
-        """Where in its stream of random numbers it is; to set it makes the choices after it come again."""
+        """The state of its random numbers; setting it makes later choices repeat."""
         return self._random.state
 
     @state.setter
@@ -108,7 +108,7 @@ class Sampler:
         return Choice(*found)
 
     def _chooser_for(self, vocabulary: Vocabulary) -> Chooser:
-        """A chooser by the present settings; they seldom change, so the last one is kept."""
+        """The chooser for the present settings; they seldom change, so the last one is kept."""
         settings = (
             *(self.temperature, self.top_k, self.top_p, self.min_p),
             *(self.move_temperature, self.move_odds, vocabulary.move_ids),

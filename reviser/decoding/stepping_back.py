@@ -1,14 +1,13 @@
 """Checked steps back: a run goes back to insert something only where the text reads as well with it.
 
-A step back is a move backward and what is changed there, up to the next move. Before the first of its actions is
-taken, all of them are chosen, as they would be anyway. Then the model reads the sentence that they change from left
-to right, as it was and as it would be. The step is made if the tokens from there on are about as likely on average
-as they were, and what stands behind it about as likely as without it. Else the run goes on as if no move backward
-had been possible.
+A step back is a move backward and the changes there, up to the next move. Before the first of its actions is taken, all
+of them are chosen, as they would be anyway. Then the model reads the changed sentence from left to right, before and
+after the change. The step is made if the tokens from there on are on average about as likely as they were, and those
+after the change about as likely in total. Otherwise the run goes on as if no move backward had been possible.
 
-Small models know what they want to insert better than how many tokens back its place is. So what is inserted may be
-put a few tokens beside the place that the moves lead to: a sentence between two sentences, anything else where it
-reads best. From there the run goes straight back to the end.
+Small models know better what to insert than how many tokens back its place is. So what is inserted may be put a few
+tokens beside the place that the moves lead to: a sentence between two sentences, anything else where it reads best.
+From there the run goes straight back to the end.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ _IN_NUMBER: Final = re.compile(r"\d\0[.,]\d")
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a step back does to the log-probabilities: on average from there on, and altogether behind it."""
+    """The change of log-probabilities by a step back: the average from there on, and the total after it."""
 
     on_average: float
     behind: float
@@ -76,7 +75,7 @@ class Comparison:
 
 
 class Comparing:
-    """Compares a text with what a step back would make of it."""
+    """Compares a text with the text after a step back."""
 
     def __init__(self, reading: Reading, start_id: int, tokenizer: Tokenizer) -> None:
         self._reading = reading
@@ -84,7 +83,7 @@ class Comparing:
         self._tokenizer = tokenizer
 
     def compare(self, old: Sequence[int], new: Sequence[int]) -> Comparison:
-        """Read the sentence that differs, from its start to its end, in both."""
+        """The comparison of the sentence that differs, read from its start to its end in both texts."""
         first, behind = _difference(old, new)
         start = self._sentence_start(old, first)
         # The tokens behind are the same in both; how far their sentence goes is told by either.
@@ -99,7 +98,7 @@ class Comparing:
         )
 
     def insertions(self, old: Sequence[int], piece: Sequence[int], places: Sequence[int]) -> list[Comparison]:
-        """Compare a text with what it would be with a piece in each of some places, all near each other."""
+        """The comparisons of a text with `piece` inserted at each of some neighbouring places."""
         start = self._sentence_start(old, min(places))
         end = self._sentence_end(old, max(places))
         without = self._chances(old[start:end], end - min(places))
@@ -115,10 +114,10 @@ class Comparing:
         return found
 
     def places(self, tokens: Sequence[int], piece: Sequence[int], at: int, room: range) -> list[int]:
-        """Where in `room` a piece may be put that was written at `at`, the nearest place first.
+        """The places in `room` where a piece written at `at` may be inserted, the nearest first.
 
-        What ends a sentence belongs between two sentences, if there is such a place nearby. A phrase is short, and
-        within a sentence.
+        A piece that ends a sentence goes between two sentences, if there is such a place nearby. A phrase is short, and
+        goes within a sentence.
         """
         if self._ends_sentence(piece[-1]):
             nearby = range(-_BESIDE_FOR_SENTENCES, _BESIDE_FOR_SENTENCES + 1)
@@ -143,20 +142,19 @@ class Comparing:
         ]
 
     def _is_apart(self, tokens: Sequence[int], place: int, piece: Sequence[int]) -> bool:
-        """Whether a sentence that is put there begins like one and has room on both sides, and what follows begins
-        one, too."""
+        """Whether a sentence inserted there begins like one, has space on both sides, and is followed by the start of a
+        sentence."""
         if self._is_glued(tokens[:place], piece[0]) or self._goes_on(piece[0]):
             return False
         return place >= len(tokens) or not (self._is_glued(piece, tokens[place]) or self._goes_on(tokens[place]))
 
     def _goes_on(self, token: int) -> bool:
-        """Whether a token begins with a small letter or a mark that goes on, as within a sentence."""
+        """Whether a token begins with a small letter or a mark, and so continues a sentence."""
         first = self._word(token)[:1]
         return first.islower() or first in (",", ";", ":", ")")
 
     def _starts_within(self, before: Sequence[int], piece: Sequence[int]) -> bool:
-        """Whether a piece would start a sentence where none has ended: with a word such as "The" behind another
-        word."""
+        """Whether a piece would start a sentence where none has ended: with a word such as "The" after another word."""
         if not before or not self._word(before[-1])[-1:].isalnum():
             return False
         text = b"".join(map(self._tokenizer.token_bytes, piece)).decode("utf-8", "ignore")
@@ -171,7 +169,7 @@ class Comparing:
         return self._tokenizer.token_bytes(token).decode("utf-8", "ignore").strip()
 
     def _goes_on_after_end(self, before: Sequence[int], token: int) -> bool:
-        """Whether a token goes on a sentence that has ended."""
+        """Whether a token would continue a sentence that has ended."""
         return bool(before) and self._ends_sentence(before[-1]) and self._goes_on(token)
 
     def _is_glued(self, before: Sequence[int], token: int) -> bool:
@@ -208,7 +206,7 @@ class Comparing:
 
 
 def _difference(old: Sequence[int], new: Sequence[int]) -> tuple[int, int]:
-    """How many tokens two texts share from their start, and how many of the rest from their end."""
+    """The lengths of the common prefix and of the common suffix of the rest of two token sequences."""
     shortest = min(len(old), len(new))
     first = next((n for n in range(shortest) if old[n] != new[n]), shortest)
     rest = shortest - first
@@ -219,8 +217,8 @@ def _difference(old: Sequence[int], new: Sequence[int]) -> tuple[int, int]:
 class CheckedRollout(Rollout):
     """A rollout that makes a step back only if the text reads as well with it.
 
-    `made` and `refused` count steps back. What is chosen depends on the seed alone, as ever. The sampler's odds of
-    moves are raised.
+    `made` and `refused` count steps back. Choices still depend on the seed alone. The sampler's odds of moves are
+    raised.
     """
 
     def __init__(
@@ -260,7 +258,7 @@ class CheckedRollout(Rollout):
         return self._drawn(scores, self.history, self.canvas)
 
     def _think_through(self, first: Choice) -> list[Choice] | None:
-        """A step back from its first move on, or None if it is better not made."""
+        """The actions of a step back that begins with `first`, or None if it is better not made."""
         drawn = self.sampler.state
         plan, imagined, whole = self._imagine(first)
         wanted = self._landed(plan, imagined) if whole else None
@@ -272,7 +270,7 @@ class CheckedRollout(Rollout):
         return wanted
 
     def _landed(self, plan: list[Choice], imagined: Canvas) -> list[Choice] | None:
-        """What of a plan is to be done, where the text reads best with it; None if it reads as well nowhere."""
+        """The actions of a plan at the place where the text reads best with it; None if it reads worse everywhere."""
         moves = self.canvas.vocabulary.move_ids
         tokens = self.canvas.tokens
         way = next(at for at, choice in enumerate(plan) if choice.id not in moves)
@@ -322,5 +320,5 @@ class CheckedRollout(Rollout):
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """As `statistics.fmean` has it, which takes a while to load."""
+    """The arithmetic mean, as `statistics.fmean` computes it, without loading that module."""
     return math.fsum(numbers) / len(numbers)

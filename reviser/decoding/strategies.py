@@ -1,4 +1,4 @@
-"""Strategies: whether a run does what it draws, checks its steps back, or writes the best of several tries."""
+"""Strategies of runs: do what is drawn, check steps back, or write the best of several tries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where runs begin: who acts on which canvas, the history that wrote it, and what may be done how often."""
+    """The start of a run: the policy, the canvas, the history that wrote it, and the limits of the run."""
 
     policy: Policy
     canvas: Canvas
@@ -29,17 +29,17 @@ class Beginning:
 
 
 Strategy = Callable[[Beginning, Sampler | None], Rollout]
-"""Begins a run."""
+"""A function that begins a run."""
 
 
 def plain(begun: Beginning, sampler: Sampler | None) -> Rollout:
-    """A run that does what it draws."""
+    """A run that carries out what it draws."""
     return Rollout(begun.policy, begun.canvas, begun.history, sampler, rules=begun.rules, max_actions=begun.max_actions)
 
 
 @dataclass(frozen=True)
 class CheckedStrategy:
-    """Runs that step back only where the text reads as well with it."""
+    """A strategy whose runs step back only where the text reads as well with it."""
 
     reading: Reading
     tokenizer: Tokenizer
@@ -59,7 +59,7 @@ class CheckedStrategy:
 
 @dataclass(frozen=True)
 class BestOf:
-    """Runs that fill a gap with the best of several tries, each written by another strategy.
+    """A strategy that fills a gap with the best of several tries, each written by another strategy.
 
     `fits` says whether tokens may stand before what follows.
     """

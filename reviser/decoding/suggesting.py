@@ -1,9 +1,9 @@
-"""Suggestions: how a text probably goes on at a cursor, word by word, with the probability that it goes on so.
+"""Suggestions: the likely continuation of a text at a cursor, word by word, with its probability.
 
-A suggestion is read off the model's probabilities from left to right: moves are left out, and what is likeliest is
-written. The word before the cursor may be unfinished, and its letters are seldom tokens of the finished word. So
-the model is asked from that word's start on, and only tokens that agree with its letters count. The probability of
-a suggestion is the probability of all its words together, given what is typed, and that its last word ends there.
+A suggestion is read off the model's probabilities from left to right: moves are left out, and the likeliest token is
+taken. The word before the cursor may be unfinished, and its letters are seldom tokens of the finished word. So the
+model is asked from that word's start on, and only tokens that agree with its letters count. The probability of a
+suggestion is the probability of all its words together, given what is typed, and that its last word ends there.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ _LINE = re.compile(r"[^\r\n]*")
 
 
 Opens = Literal["line", "sentence", "line and sentence"]
-"""What begins at a place: a line, which does not begin with space, or a sentence behind a full stop, which does, or both.
+"""What begins at a place: a line (which does not begin with a space), a sentence after a full stop (which does), or
+both.
 
-A sentence that begins a line does not begin with a small letter."""
+A sentence that begins a line does not begin with a small letter.
+"""
 
 
 class _Tokens:
-    """The tokens of a tokenizer, sorted by their bytes, and what they begin with."""
+    """The tokens of a tokenizer sorted by their bytes, for lookups by prefix."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         texts = [b"" if token in tokenizer.markers else tokenizer.token_bytes(token) for token in range(tokenizer.size)]
@@ -64,13 +66,13 @@ class _Tokens:
         return self._order[low:high]
 
     def beginnings_of(self, text: bytes) -> list[int]:
-        """The tokens that `text` begins with."""
+        """The tokens that are prefixes of `text`."""
         cuts = (text[:size] for size in range(1, len(text)))
         return [self.ids[cut] for cut in cuts if cut in self.ids]
 
 
 def _beyond(text: bytes) -> bytes:
-    """The first of all texts that do not begin with `text` but are behind those that do."""
+    """The smallest byte string that sorts after all those that begin with `text`."""
     kept = text.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else b""
 
@@ -86,16 +88,16 @@ def _tokens_of(tokenizer: Tokenizer) -> _Tokens:
 
 @dataclass(frozen=True)
 class _Path:
-    """Tokens that begin with what is typed, and their log-probability."""
+    """A sequence of tokens that begins with the typed text, and its log-probability."""
 
     ids: tuple[int, ...]
     chance: float
 
 
 class Suggester:
-    """Asks a policy how a text goes on: once for each token, on a history that is its own.
+    """Asks a policy how a text goes on, once for each token, on a history of its own.
 
-    The policy may be any that scores a history; it is best one that keeps what it has read.
+    Any policy that scores a history will do; one that caches what it has read is fastest.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
@@ -117,11 +119,11 @@ class Suggester:
         opens: Opens | None = None,
         goes_on: Callable[[str], bool] = lambda text: True,
     ) -> Iterator[SuggestedText]:
-        """Up to `count` suggestions after `begun`, likeliest first word first, each of so many tokens at the most.
+        """Up to `count` suggestions after `begun`, likeliest first word first, each of at most `tokens` tokens.
 
         `history` and `canvas` end where `begun` begins; `opens` says what begins there. A suggestion ends with its
-        line, where it is less likely than `least`, and where `goes_on`, told what is written so far after each
-        token, says so.
+        line, where its probability is less than `least`, and where `goes_on`, called with the text so far after each
+        token, returns False.
         """
         floor = math.log(max(least, _NEXT_TO_NOTHING))
         for path in self._beginnings(history, canvas, begun, count, opens):
@@ -132,7 +134,7 @@ class Suggester:
                 yield found
 
     def _chances(self, history: Sequence[int], canvas: Canvas, ids: Sequence[int]) -> NDArray[np.float64] | None:
-        """The log-probabilities of tokens after `ids`, and as the last that of Stop."""
+        """The log-probabilities of tokens after `ids`, with that of Stop appended."""
         scores = self._policy.scores([*history, *ids], canvas)
         return None if scores is None else self._normalised(scores)
 
@@ -151,10 +153,10 @@ class Suggester:
     def _beginnings(
         self, history: Sequence[int], canvas: Canvas, given: str, count: int, opens: Opens | None
     ) -> list[_Path]:
-        """The likeliest ways to write what is given and go on, with their probabilities if it is given.
+        """The likeliest token sequences that begin with `given`, with their probabilities under that condition.
 
-        The likeliest tokens that what is given begins with are followed one by one. At each place, one token may
-        say all the rest and more; behind the last, anything may come.
+        The likeliest tokens that are prefixes of `given` are followed one by one. At each place, one token may cover
+        the rest and more; after the last, anything may follow.
         """
         total = -math.inf
         found: list[_Path] = []
@@ -191,13 +193,13 @@ class Suggester:
         return [_Path(path.ids, path.chance - total) for path in found[:count]]
 
     def _unfit(self, opens: Opens) -> NDArray[np.bool_]:
-        """The tokens that nothing begins with that begins here."""
+        """The tokens that cannot begin what `opens` names."""
         if opens == "sentence":
             return glued_tokens(self._tokenizer)
         return self._tokens.blank | self._tokens.small if opens != "line" else self._tokens.blank
 
     def _next_inside(self, rest: bytes, chances: NDArray[np.float64]) -> int | None:
-        """The token to follow that `rest` begins with: the one that is all of it, unless another is far likelier."""
+        """The next token within `rest`: the one that covers all of it, unless another is far likelier."""
         inside = self._tokens.beginnings_of(rest)
         best = max(inside, key=chances.__getitem__, default=None)
         whole = self._tokens.ids.get(rest)
@@ -215,7 +217,7 @@ class Suggester:
         least: float,
         goes_on: Callable[[str], bool],
     ) -> SuggestedText:
-        """What comes after a beginning, as long as it is likely enough."""
+        """The continuation of a beginning, as far as it is likely enough."""
         written, chance = list(path.ids), path.chance
         ends: list[_End] = []
         text = ""
@@ -236,7 +238,7 @@ class Suggester:
         return SuggestedText(tuple(_pieces(text, ends)))
 
     def _word_ends(self, chances: NDArray[np.float64]) -> float:
-        """The log-probability that what comes next does not lengthen the last word."""
+        """The log-probability that the next token does not lengthen the last word."""
         inside = float(np.exp(chances[:-1][self._tokens.in_word]).sum())
         return math.log(max(1.0 - inside, _NEXT_TO_NOTHING))
 
@@ -245,7 +247,7 @@ class Suggester:
 
 
 def _highest(chances: NDArray[np.float64], count: int) -> list[int]:
-    """The places of the highest probabilities, highest first."""
+    """The indices of the highest probabilities, highest first."""
     places = np.argpartition(-chances, count)[:count] if count < len(chances) else np.arange(len(chances))
     found: list[int] = places[np.argsort(-chances[places], kind="stable")].tolist()
     return found
@@ -253,14 +255,14 @@ def _highest(chances: NDArray[np.float64], count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _End:
-    """Where a suggestion could end, and the log-probability that it goes so far and its word ends there."""
+    """A possible end of a suggestion, and the log-probability that the text goes so far and its word ends there."""
 
     at: int
     chance: float
 
 
 def _pieces(text: str, ends: Sequence[_End]) -> Iterator[Piece]:
-    """The words of a text, as far as its first line goes and its last word is whole."""
+    """The words of a text, up to the end of its first line or the last complete word."""
     line = _LINE.match(text)
     length = line.end() if line else 0
     start = 0

@@ -1,5 +1,4 @@
-"""What a suggestion is, when it is worth showing, and which word at a cursor it may finish. Nothing here needs a
-model."""
+"""Suggestions as values: their words and probabilities, and whether one is worth showing. Nothing here needs a model."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 CONFIDENCE: Final = 0.5
-"""How likely all of a suggestion must be that nobody asked for: see docs/results/suggestions.md."""
+"""The least probability of a whole suggestion that was not asked for: see docs/results/suggestions.md."""
 
 _LONGEST_BEGUN: Final = 40
 _BEGUN = re.compile(rf"[^\S\r\n]?[\w'’-]{{0,{_LONGEST_BEGUN}}}\Z")
@@ -23,14 +22,15 @@ _WORTH_ASKING: Final = 2
 
 
 def begun_word(text: str) -> str:
-    """The end of `text` that the model writes again: the word there, finished or not, and the space before it."""
+    """The end of `text` that the model writes again: the last word, finished or not, and the space before it."""
     found = _BEGUN.search(text)
     return found.group() if found else ""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A word of a suggestion with what stands before it, or closing marks, and the probability of all up to its end."""
+    """A word of a suggestion with the space or marks before it, or closing marks; with the probability of all up to its
+    end."""
 
     text: str
     chance: float
@@ -38,7 +38,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class SuggestedText:
-    """How a text may go on after what is typed."""
+    """A suggested continuation of the typed text."""
 
     pieces: tuple[Piece, ...]
 
@@ -47,7 +47,7 @@ class SuggestedText:
         return "".join(piece.text for piece in self.pieces)
 
     def sure(self, confidence: float) -> SuggestedText:
-        """The longest beginning that is at least so likely."""
+        """The longest beginning whose probability is at least `confidence`."""
         kept = 0
         for number, piece in enumerate(self.pieces, 1):
             if piece.chance >= confidence:
@@ -56,8 +56,7 @@ class SuggestedText:
 
 
 def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) -> bool:
-    """Whether a suggestion saves more than it disturbs: two words, or some letters of one; two letters, if it was
-    asked for.
+    """Whether a suggestion saves enough typing: two words, or some letters of one; two letters if it was `invoked`.
 
     `after_letter` says whether it follows a letter, so that it may be the rest of a word.
     """
@@ -69,8 +68,7 @@ def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) ->
 
 
 def ends_too_soon(text: str, behind: str) -> bool:
-    """Whether a suggestion ends its sentence, or puts a mark, though the line goes on in that sentence with
-    `behind`."""
+    """Whether a suggestion ends its sentence or adds a mark although `behind` continues the sentence in the same line."""
     following = behind.lstrip()[:1]
     if following.islower() or following.isdigit():
         return _SENTENCE_END.search(text) is not None

@@ -1,4 +1,4 @@
-"""Models on torch as policies: the canvas-conditioned one, and many runs of the plain one together."""
+"""Policies by torch models: the canvas-conditioned one, and many runs of the plain one together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reviser.model.torch_decoder import to_scores
 
 
 class CanvasPolicy:
-    """Scores by a model that is conditioned on the canvas beside the history."""
+    """A policy by a model that is conditioned on the canvas beside the history."""
 
     def __init__(self, model: Reviser, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -53,10 +53,10 @@ class CanvasPolicy:
 
 
 def run_batch(model: Reviser, runs: Sequence[Run]) -> Iterator[tuple[int, Step]]:
-    """Advance several runs together on one cache, one model call for an action of each.
+    """Advance several runs together on one cache, with one model call for an action of each.
 
-    Yields (number of the run, step). Finished runs leave the batch. Each run has its own sampler, so
-    it takes the same actions in a batch as it takes alone.
+    Yields (number of the run, step). Finished runs leave the batch. Each run has its own sampler, so it takes the same
+    actions in a batch as it takes alone.
     """
     if model.config.uses_canvas:
         raise ReviserError("a model conditioned on the canvas decodes one run at a time")

@@ -38,7 +38,7 @@ from reviser.session.windows import PIECE_SPARE, Window, WindowCutter
 DEFAULT_WINDOW = 1024
 DEFAULT_ACTIONS = 256
 NEIGHBOURS = 128
-"""Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
+"""Tokens shown around a draft, half of them on either side: few of the edits in the training data have more."""
 PASSAGE = 128
 """The best number of tokens to revise at once: few of the edits in the training data are longer."""
 

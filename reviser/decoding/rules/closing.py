@@ -1,4 +1,4 @@
-"""Closing: what a run opens, it closes, such as a code fence, an environment, a bracket or emphasis."""
+"""The closing rule: a run closes what it has opened, such as a code fence, an environment, a bracket or emphasis."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})\s*")
 
 
 class Closed(ScoreProcessor):
-    """A run does not end within what it has opened: before it stops, or starts another paragraph, it closes that.
+    """A rule that closes what a run has opened before the run stops or starts another paragraph.
 
-    An environment is ended by its own name, a code fence by its own mark, and a row of a table has as many cells as
-    the one above it. `structure` is that of the text before the run, `end` the length of the history at which the run
-    is cut off, or None if that may be anywhere. A run that `fills` a gap leaves open what stands open around it: to close that ends it. One with its
-    `own` alone to close may have a text behind it that it does not see.
+    An environment is ended by its own name, a code fence by its own mark, and a row of a table has as many cells as the
+    one above it. `structure` is that of the text before the run, `end` the length of the history at which the run is
+    cut off, or None if there is no limit. A run that `fills` a gap leaves open what stands open around it; closing that
+    ends the run. With `own`, the run closes only what it has opened itself: text that it does not see may follow.
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class Closed(ScoreProcessor):
         return None
 
     def written(self, canvas: Canvas) -> str:
-        """What the run has written."""
+        """The text that the run has written."""
         tokens = canvas.between(canvas.low, canvas.high)
         return b"".join(map(self._tokenizer.token_bytes, tokens)).decode("utf-8", "ignore")
 
     def fits(self, tokens: Sequence[int]) -> bool:
-        """Whether tokens close what they open, and nothing else."""
+        """Whether a filling closes everything that it opens, and nothing else."""
         before = self._structure.before
         text = before + b"".join(map(self._tokenizer.token_bytes, tokens)).decode("utf-8", "ignore")
         return not self._structure.to_close(text, own=True) and not self._closes_around(before, text)
 
     def _text(self, id: int) -> tuple[str, bool, bool]:
-        """The text of a token, whether it may open or close something, and whether that depends on what follows."""
+        """The text of a token, whether it may open or close something, and whether that depends on the next token."""
         found = self._texts.get(id)
         if found is None:
             text = self._tokenizer.token_bytes(id).decode("utf-8", "ignore")
@@ -89,7 +89,7 @@ class Closed(ScoreProcessor):
         return found
 
     def _is_bound(self, canvas: Canvas) -> bool:
-        """Whether what stands before the cursor decides what may follow."""
+        """Whether the text before the cursor restricts what may follow."""
         cursor = canvas.cursor
         if cursor == canvas.low:
             tail = self._structure.before[-80:]
@@ -98,7 +98,7 @@ class Closed(ScoreProcessor):
         return self._text(last)[2]
 
     def _fitting(self, id: int, text: str, whole: str) -> Sequence[int] | None:
-        """What is to be written instead of a token that does not fit the line or the environment it stands in."""
+        """The replacement of a token that does not fit the line or environment that it is in; None if it fits."""
         ends = _END.search(whole + text if text == "end" else whole)
         if ends and self._structure.is_tex(whole):
             # The name of an environment is known where it ends.
@@ -145,7 +145,8 @@ class Closed(ScoreProcessor):
         return "\n\n" in text or (text.startswith("\n") and whole.endswith("\n"))
 
     def _closing(self, id: int, text: str, whole: str, canvas: Canvas, left: int) -> Sequence[int] | None:
-        """What closes what stands open, with what was drawn behind it, or the end of the run where that is near."""
+        """The ids that close what is open, followed by the drawn one, or that end the run near its limit; None if none
+        are needed."""
         stop = self._vocabulary.stop_id
         if self._fills and text and self._closes_around(whole, whole + text):
             return (stop,) if canvas.high > canvas.low else ()
@@ -172,7 +173,7 @@ class Closed(ScoreProcessor):
         return self._fitting_row("\n", whole, line) is not None
 
     def _closes_around(self, whole: str, text: str) -> bool:
-        """Whether a text closes what stood open before the run and still does in `whole`."""
+        """Whether `text` closes what was open before the run and is still open in `whole`."""
         around = len(self._structure.before)
         first = [one for one in self._structure.opened(whole) if one.at < around]
         return bool(first) and first != [one for one in self._structure.opened(text) if one.at < around]
@@ -182,7 +183,7 @@ class Closed(ScoreProcessor):
 
 
 def _says_something(opened: str, closing: str) -> bool:
-    """Whether there is something between what was opened and what closes it."""
+    """Whether there is any content between an opening mark and its closing mark."""
     lines = opened.split("\n")
     within = "\n".join(lines[1:]) if closing.startswith("\n") or len(lines) > 1 else opened
     return any(character.isalnum() for character in within)

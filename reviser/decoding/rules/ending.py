@@ -1,5 +1,5 @@
-"""The end of a run: not within a sentence or behind the mark of a list, near its limit with the next sentence or line,
-and at once where the text is finished."""
+"""The ending rule: a run ends with a sentence or line, near its limit as soon as it can, and at once if the text is
+finished."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from reviser.decoding.rules.spacing import ends_sentence
 from reviser.model.scoring import Scores
 
 NEAR: Final = 0.75
-"""Share of the allowed actions after which a run ends with the next sentence."""
+"""The share of the allowed actions after which a run ends with the next sentence."""
 NEAR_IF_SHORT: Final = 0.5
 """The same for a run of fewer than `SHORT` actions, which has few sentences."""
 SHORT: Final = 64
 LEAST: Final = 16
-"""A run of fewer actions than this is cut off where it is: it is meant to be short."""
+"""A run of fewer actions than this is cut off anywhere, since it is meant to be short."""
 OVER: Final = 0.2
-"""The chance of a stop from which a text is finished as it is; the texts that are not have less than half of it."""
+"""The probability of Stop from which a text counts as finished; for unfinished texts it is less than half of that."""
 SOONER: Final = 3.0
-"""By how many nats the end of a sentence becomes likelier towards the limit, where it is `PLAUSIBLE`."""
+"""The bonus in nats for the end of a sentence near the limit, where it is `PLAUSIBLE`."""
 PLAUSIBLE: Final = 5.0
-"""By how many nats it may be less likely than the likeliest token there."""
+"""The most nats by which the end of a sentence may be less likely than the likeliest token to get that bonus."""
 # Tokens that are looked at to see whether a sentence ends.
 _TAIL: Final = 12
 # Characters before a run that are looked at with it.
@@ -48,12 +48,12 @@ _UNFINISHED = re.compile(
 
 
 class _Finished(Enum):
-    """Whether a text may end where it does."""
+    """Whether a text may end where it does, and why not."""
 
     YES = auto()
     NO = auto()
     EMPTY_ITEM = auto()
-    """It ends with the mark of an item of a list."""
+    """The text ends with the mark of a list item."""
 
 
 def _finished(tail: str) -> _Finished:
@@ -63,12 +63,12 @@ def _finished(tail: str) -> _Finished:
 
 
 class Ending(ScoreProcessor):
-    """A run does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the
-    first end of a sentence or line once most of its actions are used up. It begins with the stop where the text
-    `before` it is finished, and never else.
+    """A rule for where a run stops: not in an unfinished text or an empty list item, and at the first end of a sentence
+    or line once most of its actions are used up. Only before its first action may it stop because the text `before` it
+    is finished.
 
-    What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history
-    before the run, `limit` the actions that it may take.
+    The filling of a gap may end anywhere, since text follows it. `seeded` are the ids of the history before the run,
+    `limit` the actions that it may take.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Ending(ScoreProcessor):
             scores[: self._tokenizer.size][self._breaks] = -np.inf
 
     def instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
-        """Where a line ends, so does a run near its limit, and one that has finished the text."""
+        """Stop in place of a line break where the run is near its limit or has finished the text; else None."""
         if id >= self._tokenizer.size or not self._breaks[id] or canvas.suffix or "stop" not in self._vocabulary.kinds:
             return None
         if canvas.cursor != canvas.high or canvas.high == canvas.low:
@@ -144,7 +144,7 @@ class Ending(ScoreProcessor):
         scores[self._vocabulary.stop_id] = 0.0
 
     def _hasten(self, scores: Scores, taken: int) -> None:
-        """Make the end of the sentence likelier where it may be."""
+        """Raise the scores of tokens that end the sentence, where these are plausible."""
         ends = self._ends_of_sentences
         share = (taken - self._first) / max(self._end - self._first, 1)
         found = scores[ends]
@@ -152,7 +152,7 @@ class Ending(ScoreProcessor):
         scores[ends] = found
 
     def _finished(self, canvas: Canvas) -> _Finished:
-        """Whether what was written may end where it does."""
+        """Whether the written text may end where it does."""
         (last,) = canvas.between(canvas.high - 1, canvas.high)
         found = self._after_words.get(last)
         if found is None:
@@ -165,13 +165,13 @@ class Ending(ScoreProcessor):
         return found
 
     def _ends(self, canvas: Canvas) -> bool:
-        """Whether the cursor is at the end of what was written, and a sentence ends there."""
+        """Whether the cursor is at the end of the written text, and a sentence ends there."""
         if canvas.cursor != canvas.high or canvas.cursor == canvas.low:
             return False
         return ends_sentence(self._tail(canvas))
 
     def _tail(self, canvas: Canvas) -> str:
-        """The end of what was written, with the line before it where that is short."""
+        """The end of the written text, with the line before it if that text is short."""
         first = canvas.high - _TAIL
         last = canvas.between(max(canvas.low, first), canvas.high)
         text = b"".join(map(self._tokenizer.token_bytes, last)).decode("utf-8", "ignore")
@@ -179,6 +179,6 @@ class Ending(ScoreProcessor):
 
 
 def _chance(scores: Scores, id: int) -> float:
-    """The chance of an id by scores."""
+    """The probability of an id by scores."""
     highest = float(scores.max())
     return float(np.exp(scores[id] - highest) / np.exp(scores - highest).sum())

@@ -1,4 +1,5 @@
-"""Finished texts: a letter that is signed, a document whose outermost element is closed, a text that repeats itself."""
+"""Detection of finished texts: a signed letter, a document whose outermost element is closed, a text that repeats
+itself."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ import re
 from typing import Final
 
 _LONGEST_NAME: Final = 5
-"""Words of a name or a title in a signature, of a close, and of a greeting."""
+"""The most words of a name or title in a signature, of a complimentary close, and of a greeting."""
 _LONGEST_SIGNATURE: Final = 5
-"""Lines behind the complimentary close of a letter."""
+"""The most lines after the complimentary close of a letter."""
 _TIMES: Final = 3
-"""A sentence or line that ends a text so many times in a row would only be said again."""
+"""A text that ends with a sentence or line so many times in a row would only repeat it again."""
 _LINES: Final = 4
-"""The same for lines that differ in their numbers alone."""
+"""The same for lines that differ only in their numbers."""
 _WORDS: Final = 5
 """The same for single words."""
 
@@ -26,15 +27,15 @@ _ROOT: Final = re.compile(r"\s*(?:<[?!][^>]*>\s*)*<(?P<name>[A-Za-z][\w:-]*)[\s>
 
 
 def is_finished(text: str) -> bool:
-    """Whether nothing is to be expected behind a text."""
+    """Whether a text is complete, so that nothing should follow it."""
     text = text.rstrip()
     return bool(text) and (_is_letter(text) or _is_closed(text) or _repeats_itself(text))
 
 
 def _is_letter(text: str) -> bool:
-    """Whether a text ends as a letter does: a paragraph that begins with a close, such as "Best regards," and a name.
+    """Whether a text ends like a letter: with a complimentary close, such as "Best regards,", and a name.
 
-    A close without a comma is told by the greeting with one that the text begins with.
+    A close without a comma counts if the text begins with a greeting that ends in one.
     """
     lines = text[-2000:].split("\n")
     last: list[str] = []
@@ -58,7 +59,7 @@ def _is_letter(text: str) -> bool:
 
 
 def _is_signature(line: str) -> bool:
-    """Whether a line is a name, with titles perhaps: short parts, each with a capital."""
+    """Whether a line is a name, perhaps with titles: short parts, each with a capital letter."""
     if _IN_TEXT.search(_ABBREVIATION.sub("", line)):
         return False
     parts = [part.strip() for part in line.split(",")]
@@ -66,7 +67,7 @@ def _is_signature(line: str) -> bool:
 
 
 def _ends_sentence(lines: list[str]) -> bool:
-    """Whether the last line that says something ends a sentence."""
+    """Whether the last line that is not blank ends a sentence."""
     said = next((line for line in reversed(lines) if line.strip()), "")
     return _ENDS_SENTENCE.search(said) is not None
 
@@ -78,7 +79,7 @@ def _is_greeted(text: str) -> bool:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether a text ends where the element ends that all of it stands in."""
+    """Whether a text ends with the closing tag of its outermost element."""
     if text.endswith("\\end{document}"):
         return True
     root = _ROOT.match(text)
@@ -86,7 +87,7 @@ def _is_closed(text: str) -> bool:
 
 
 def runs_on(written: str) -> bool:
-    """Whether the last lines of what was written differ in their numbers alone."""
+    """Whether the last lines of a text differ only in their numbers."""
     lines = [line for line in written[-1000:].split("\n") if line.strip()][-_LINES:]
     return len(lines) == _LINES and len({_NUMBER.sub("0", line) for line in lines}) == 1
 

@@ -1,4 +1,4 @@
-"""The tokens before a canvas's cursor, followed from action to action, so that each is looked at once."""
+"""Incremental state of the tokens before the cursor, updated after each action so that each token is read once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from reviser.core.canvas import Canvas
 
 
 class BeforeCursor(ABC):
-    """What is known of the tokens from a boundary to the cursor. Mostly one is added; after anything else all are
-    looked at again."""
+    """State derived from the tokens between a boundary and the cursor. Usually one token is added; after any other
+    change all are read again."""
 
     def __init__(self) -> None:
         self._canvas: Canvas | None = None
@@ -24,7 +24,7 @@ class BeforeCursor(ABC):
         """Take in one more token."""
 
     def follow(self, canvas: Canvas, first: int) -> None:
-        """Be what is known of a canvas from boundary `first` to its cursor."""
+        """Update the state to the tokens of `canvas` from boundary `first` to its cursor."""
         cursor, revision = canvas.cursor, canvas.revision
         if canvas is not self._canvas or first != self._first:
             self._look_at_all(canvas, first)
@@ -36,7 +36,7 @@ class BeforeCursor(ABC):
         self._revision, self._end = revision, cursor
 
     def _is_added(self, canvas: Canvas) -> bool:
-        """Whether the last change of a canvas has put tokens at what was the cursor."""
+        """Whether the last change of a canvas inserted tokens at the former cursor."""
         return all(splice.start == self._end and not splice.removed for splice in canvas.last_change)
 
     def _look_at_all(self, canvas: Canvas, first: int) -> None:

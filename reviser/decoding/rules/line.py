@@ -1,4 +1,4 @@
-"""Line: a gap within a line, or in an item of a list, is filled with text of that line alone."""
+"""The line rule: a gap within a line or list item is filled with text of that line only."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rules.rule import ScoreProcessor
 
 ITEM: Final = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,3}[.)])(?:[ \t]+\[[ xX]\])?|#{1,6}|>|\|)(?=[ \t]|$)[ \t]*")
-"""The mark at the start of a line: of an item of a list, a task, a heading, a quotation or a row."""
+"""The mark at the start of a line: of a list item, a task, a heading, a quotation or a table row."""
 _OPENING: Final = re.compile(r"[(\[{“„«]\Z|(?:^|[\s(])[\"*_`]+\Z")
 _MARKS: Final = "',;:.!?-–—*+•|/=_#>~`)]}"
 
 
 def is_within_line(before: str, after: str) -> bool:
-    """Whether what stands between two texts belongs to one line: that goes on behind it, or is an item's."""
+    """Whether a gap between two texts is within one line: the line goes on after it, or is a list item."""
     line, rest = before[before.rfind("\n") + 1 :], after.split("\n", 1)[0]
     return bool(line.strip() and (rest.strip() or ITEM.match(line)))
 
 
 class WithinLine(ScoreProcessor):
-    """What is written into a gap within a line ends where the line would: it begins with a word, if an item begins
-    with it, and is no copy of an item beside it.
+    """A rule for filling a gap within a line: the run ends where the line would, begins a list item with a word, and
+    does not copy a neighbouring item.
 
     `before` and `after` are the texts around the gap; `apart` says that a space stands before it already.
     """
@@ -63,7 +63,7 @@ class WithinLine(ScoreProcessor):
         return None
 
     def fits(self, tokens: Sequence[int]) -> bool:
-        """Whether tokens may stand in the line."""
+        """Whether a filling is allowed in the line."""
         text = decode(self._tokenizer, tokens)
         return "\n" not in text and not self._repeats(text) and (not self._begins or self._begins_word(text))
 
@@ -78,7 +78,7 @@ class WithinLine(ScoreProcessor):
 
 
 def _items(lines: Sequence[str]) -> set[str]:
-    """What the items of a list say that begin some lines."""
+    """The texts, without marks, of the list items at the start of `lines`, up to the first line that is none."""
     found = set()
     for line in lines:
         mark = ITEM.match(line)

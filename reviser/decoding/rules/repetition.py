@@ -1,4 +1,4 @@
-"""Repetition: a small model that has repeated something tends to repeat it again, so long repeats are not written."""
+"""The repetition rules: small models that have repeated something tend to repeat it again, so long repeats are blocked."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from reviser.decoding.rules.rule import ScoreProcessor
 from reviser.model.scoring import Scores
 
 LONGEST_REPEAT: Final = 8
-"""So many tokens in a row are not written twice, unless told otherwise."""
+"""The number of tokens in a row that are not written twice, by default."""
 SECOND: Final = 1.0
-"""By how many nats a word becomes less likely that would be the second of a phrase in the run's own text: so many if the two stand
-there once, and as many more each time that they stand there twice as often."""
+"""The penalty in nats for a word that would be the second of a phrase in the run's own text: this much if the two words
+stand there once, and as much again each time their number doubles."""
 THIRD: Final = 4.0
-"""The same for the third word, for each time that the three stand there already."""
+"""The penalty for the third word, for each time that the three stand there already."""
 DOUBTFUL: Final = 4
-"""The word that would be this one of such a phrase is not written, unless the model is `SURE` of it and it stands there once."""
+"""From this word of such a phrase on, the word is blocked, unless the model is `SURE` of it and it stands there once.
+"""
 SURE: Final = 0.5
-"""The chance of a word from which there is no other good way to go on, as after "by the end"."""
+"""The probability of a word from which there is no other good continuation, as after "by the end"."""
 PHRASE: Final = 6
-"""So many words in a row are not written twice by one run."""
+"""The number of words in a row that one run does not write twice."""
 OPENING_LINES: Final = 1.5
-"""By how many nats a word becomes less likely that would open another line of the run: so many if one line opens so, twice as many if three do, and on with the logarithm."""
+"""The penalty in nats for a word that would open another line of the run: this much if one line opens so, twice as much
+if three do, growing with the logarithm."""
 OPENING_SENTENCES: Final = 0.5
 """The same for sentences."""
 
 
 class Unrepeated(ScoreProcessor):
-    """A run does not write `size` tokens in a row that stand elsewhere in the text already.
+    """A rule against writing `size` tokens in a row that stand elsewhere in the text already.
 
-    A word that was begun may still be ended: the repeat then stops at the next one.
+    A word that was begun may still be completed: the repeat is blocked at the next word.
     """
 
     def __init__(self, size: int = LONGEST_REPEAT, tokenizer: Tokenizer | None = None) -> None:
@@ -59,12 +61,12 @@ class Unrepeated(ScoreProcessor):
 
 
 class UnrepeatedPhrases(ScoreProcessor):
-    """A run is kept from writing phrases twice: words in a row.
+    """A rule against writing phrases (words in a row) twice in one run.
 
-    The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is
-    made: the first token of it. Marks and line breaks between words do not matter, and may be repeated themselves;
-    a number ends a phrase. What stands around the run may be repeated. A word that opens a line or sentence of the
-    run becomes less likely at the start of another one.
+    The longer a repeated phrase would become, and the more often it stands there, the lower the score of its next
+    word's first token. Marks and line breaks between words do not matter, and may be repeated themselves; a number ends
+    a phrase. The text around the run may be repeated. A word that opens a line or sentence of the run becomes less
+    likely at the start of another one.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -105,7 +107,7 @@ def _chances(scores: Scores) -> Scores:
 
 
 class _Token(Enum):
-    """What a token is to a phrase."""
+    """The kind of a token within a phrase."""
 
     WORD = re.compile(r" [^\W\d_]+|['’][^\W\d_]+")
     """A space and letters, or an ending such as "'s"."""
@@ -116,7 +118,7 @@ class _Token(Enum):
 
 
 class _Opening(IntEnum):
-    """What a word opens that follows a mark."""
+    """What a word opens after a mark: a line, a sentence or nothing."""
 
     NOTHING = 0
     SENTENCE = 1
@@ -124,7 +126,7 @@ class _Opening(IntEnum):
 
 
 class _Kinds(dict[int, _Token]):
-    """What the tokens of a tokenizer are; found when it is asked, since a text has few of them."""
+    """The kinds of a tokenizer's tokens, found when needed, since a text has few of them."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(dict.fromkeys(tokenizer.markers, _Token.OTHER))
@@ -139,7 +141,7 @@ class _Kinds(dict[int, _Token]):
         return found
 
     def opening(self, token: int) -> _Opening:
-        """What begins behind a mark that was met."""
+        """What a word opens after this token, which is a mark."""
         return self._openings[token]
 
 
@@ -159,7 +161,7 @@ def _opening(mark: str) -> _Opening:
 
 
 class _SaidWords(BeforeCursor):
-    """What a run has written before its cursor: the words, with `_END` where a phrase ends, and what opens its
+    """The words that a run has written before its cursor, with `_END` where a phrase ends, and the words that open its
     lines and sentences."""
 
     def __init__(self, kinds: _Kinds) -> None:
@@ -182,7 +184,7 @@ class _SaidWords(BeforeCursor):
         self._last_kind = kind
 
     def what_follows(self, tokens: Sequence[int]) -> _SaidWords | None:
-        """What is said from the cursor on; None where nothing is."""
+        """The same for the run's text from the cursor on; None if there is none."""
         if not tokens:
             return None
         found = _SaidWords(self._kinds)
@@ -196,8 +198,8 @@ class _SaidWords(BeforeCursor):
         return found
 
     def repeats(self, behind: _SaidWords | None) -> dict[int, list[int]]:
-        """The words that would go on a phrase that stands in the run's own text, with the number of its words then,
-        for each time."""
+        """The words that would continue a phrase of the run's own text; for each occurrence, the phrase's number of
+        words then."""
         found: dict[int, list[int]] = {}
         said = self._words
         if not said or said[-1] == _END:
@@ -221,8 +223,7 @@ class _SaidWords(BeforeCursor):
         return found
 
     def openings(self, behind: _SaidWords | None) -> dict[int, float]:
-        """At the start of a line or a sentence: by how much less likely those words become that open others in the
-        run's own text."""
+        """At the start of a line or sentence: the penalties of words that open others in the run's own text."""
         if self._last_kind is not _Token.MARK or not self._opens:
             return {}
         lines, sentences = self._lines, self._sentences
@@ -262,7 +263,7 @@ class _SaidWords(BeforeCursor):
 
 
 class Places(BeforeCursor):
-    """Where tokens stand before the cursor, to find what would repeat `size` of them in a row."""
+    """An index of token positions before the cursor, used to find repeats of `size` tokens in a row."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

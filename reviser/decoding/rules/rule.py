@@ -1,4 +1,4 @@
-"""Rules: what a run may write, said before an action is drawn or of the one that was drawn."""
+"""Rules of writing: they change scores before an action is drawn, or replace the action that was drawn."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from reviser.model.scoring import Scores
 
 
 class ScoreProcessor:
-    """Changes the scores of a policy, or judges what was drawn from them. A rule does one of the two, or both.
+    """A rule: it changes the scores of a policy, or judges the id that was drawn from them, or both.
 
-    To change scores makes all other actions likelier, so that a run differs a little from one without the rule.
-    What is only judged changes nothing where the rule finds no fault.
+    Changing scores makes all other actions likelier, so a run differs a little from one without the rule. Judging
+    changes nothing unless the rule finds a fault.
     """
 
     def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
         """Change scores in place."""
 
     def instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
-        """Ids to be done instead of one that was drawn, one after the other; none of them: draw again. None: it may
-        stay."""
+        """The ids to carry out in place of a drawn one. An empty sequence: draw again. None: the id may stay."""
         return None
 
     def fits(self, tokens: Sequence[int]) -> bool:
-        """Whether tokens may be all that fills a gap."""
+        """Whether tokens may be the whole filling of a gap."""
         return True
 
 
 class RuledScores:
-    """Scores of a policy, changed by rules in an array of their own."""
+    """Scores of a policy after changes by rules, kept in a separate array."""
 
     def __init__(self, rules: Sequence[ScoreProcessor]) -> None:
         self.rules = rules
         self._array: Scores = np.empty(0, dtype=np.float32)
 
     def changed(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> Scores:
-        """The scores as the rules leave them; the next call writes other scores there."""
+        """The scores as the rules change them; the next call reuses the array."""
         if not self.rules:
             return scores
         if self._array.shape != scores.shape or self._array.dtype != scores.dtype:

@@ -1,4 +1,4 @@
-"""Spacing: a space or a new line after a sentence, one space between words, and none at the end of a line."""
+"""The spacing rules: a space or new line after a sentence, one space between words, and none at the end of a line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OPENS = "“‘«("
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether a text ends with the end of a sentence, without a space behind it."""
+    """Whether a text ends with the end of a sentence and no space after it."""
     tail = text[-_LONGEST_WORD:]
     if not tail or tail[-1].isspace():
         return False
@@ -44,7 +44,7 @@ _known: WeakKeyDictionary[Tokenizer, dict[_Which, NDArray[np.bool_]]] = WeakKeyD
 
 
 def _tokens_that(tokenizer: Tokenizer, begin: _Which) -> NDArray[np.bool_]:
-    """Which tokens have a text that begins so; found once for a tokenizer."""
+    """Which tokens have a text for which `begin` holds; computed once for a tokenizer."""
     found = _known.setdefault(tokenizer, {})
     if begin not in found:
 
@@ -58,7 +58,7 @@ def _tokens_that(tokenizer: Tokenizer, begin: _Which) -> NDArray[np.bool_]:
 
 
 def glued_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """Which tokens begin with a word, or with what opens one, and so would be glued to a full stop."""
+    """Which tokens begin with a word, or with an opening mark, and so would follow a full stop without a space."""
     found = _known.setdefault(tokenizer, {})
     if _begins_word not in found:
         # The first character tells, and mostly that is one byte.
@@ -79,12 +79,12 @@ _MARKS = ",;:.!?"
 
 
 def ends_with_mark(text: str) -> bool:
-    """Whether a text ends with a mark, if need be before a closing quotation mark or bracket and a space."""
+    """Whether a text ends with a punctuation mark, perhaps followed by a closing quotation mark or bracket and a space."""
     return text.rstrip().rstrip("\"'”’»)]*_")[-1:] in tuple(_MARKS)
 
 
 def mark_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """Which tokens begin with a mark, or with a space and a mark."""
+    """Which tokens begin with a punctuation mark, or with a space and one."""
     return _tokens_that(tokenizer, _begins_with_mark)
 
 
@@ -97,8 +97,8 @@ _UNSEEN = frozenset("\u200b\u200e\u200f\u2060\ufeff")
 
 
 def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], bool]:
-    """Whether tokens may stand before a text: with one space between, not none and not two, and without unseen
-    characters."""
+    """A function that says whether tokens may stand before `following`: with exactly one space between and without
+    invisible characters."""
 
     def fits(tokens: Sequence[int]) -> bool:
         text = decode(tokenizer, tokens)
@@ -111,7 +111,7 @@ def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], b
 
 
 class MarkedOnce(ScoreProcessor):
-    """What is written into a gap behind a mark, such as a full stop, does not begin with another one."""
+    """A rule for gaps after a punctuation mark, such as a full stop: the filling does not begin with another one."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._marks = mark_tokens(tokenizer)
@@ -122,7 +122,7 @@ class MarkedOnce(ScoreProcessor):
 
 
 class Spaced(ScoreProcessor):
-    """Where a canvas's prefix ends a sentence, what comes next to it is no word without a space."""
+    """A rule for a prefix that ends a sentence: the next word is not written without a space."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -142,7 +142,7 @@ class Spaced(ScoreProcessor):
             scores[vocabulary.delete_id] = -np.inf
 
     def _shows_nothing(self, tokens: Sequence[int]) -> bool:
-        """Whether tokens are at most a part of a character, as of a closing quotation mark."""
+        """Whether tokens are at most a part of one character, such as a closing quotation mark."""
         return not b"".join(map(self._tokenizer.token_bytes, tokens)).decode("utf-8", "ignore")
 
     def _forbid(self, scores: Scores, first: int) -> None:
@@ -154,9 +154,9 @@ class Spaced(ScoreProcessor):
 
 
 class SingleSpaced(ScoreProcessor):
-    """A run writes one space between words, and none at the end of a line; what is indented, and code, stay as drawn.
+    """A rule for one space between words and none at the end of a line; indentation and code stay as drawn.
 
-    `apart` says that a space stands before the run that the policy does not see: the run begins with it and a word.
+    `apart` says that a space stands before the run, unseen by the policy: the run begins with that space and a word.
     """
 
     def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, structure: OpenStructure, *, apart: bool) -> None:
@@ -182,7 +182,7 @@ class SingleSpaced(ScoreProcessor):
         return self._single(text, before, canvas) if opens or doubled or trails else None
 
     def _single(self, text: str, before: str, canvas: Canvas) -> Sequence[int] | None:
-        """A text that has spaces where they may be too many, with as many as there should be."""
+        """The ids of a text with superfluous spaces removed; None if it has none."""
         whole = self._structure.before + decode(self._tokenizer, canvas.between(canvas.low, canvas.cursor))
         word = text.lstrip(" ")
         if self._structure.is_code(whole):

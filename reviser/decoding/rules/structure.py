@@ -1,4 +1,4 @@
-"""Structure of a text: what stands open where it ends, such as a code fence, an environment, a bracket or emphasis."""
+"""Open structure at the end of a text, such as a code fence, an environment, a bracket or emphasis."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BEFORE_OPENING: Final = "([{=\"'“„«‘—–-"
 
 @dataclass(frozen=True)
 class Opened:
-    """What was opened at character `at` of a text and is closed by `closing`; a line break before that means a line
-    of its own."""
+    """An opening mark at character `at` of a text, closed by `closing`; a line break at its start means a line of its
+    own."""
 
     at: int
     closing: str
@@ -36,7 +36,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A code fence that stands open, the environments, the innermost last, and where the last mark of one ends."""
+    """The open code fence, the open environments (innermost last), and the offset after the last block mark."""
 
     fence: Opened | None = None
     environments: tuple[Opened, ...] = ()
@@ -44,8 +44,7 @@ class Blocks:
 
 
 def blocks(text: str, first: int = 0, before: Blocks | None = None) -> Blocks:
-    """What stands open at the end of a text, of which everything up to the line that starts at `first` is known
-    to leave `before` open."""
+    """The blocks that are open at the end of a text; `before` are those open before the line that starts at `first`."""
     known = before or Blocks()
     fence, environments, end = known.fence, list(known.environments), known.end
     for found in _BLOCKS.finditer(text, first):
@@ -67,7 +66,7 @@ def blocks(text: str, first: int = 0, before: Blocks | None = None) -> Blocks:
 
 
 def paragraph_start(text: str) -> int:
-    """Where the last paragraph of a text begins."""
+    """The offset where the last paragraph of a text begins."""
     end = len(text.rstrip())
     last = 0
     # From the end, in growing steps: the paragraph is mostly near.
@@ -86,7 +85,7 @@ def is_tex(text: str) -> bool:
 
 
 class Inline:
-    """What is opened within a paragraph: brackets, quotation marks, emphasis, code and formulas."""
+    """The marks opened within a paragraph: brackets, quotation marks, emphasis, code and formulas."""
 
     def __init__(self, text: str, first: int, *, tex: bool) -> None:
         self._text = text
@@ -154,7 +153,7 @@ class Inline:
             self._open(at, mark)
 
     def _close(self, closing: str) -> bool:
-        """Close the innermost that is closed so, and what was left open in it."""
+        """Close the innermost mark that `closing` closes, and those opened within it; False if there is none."""
         for place in range(len(self.opened) - 1, -1, -1):
             if self.opened[place].closing.strip() == closing:
                 del self.opened[place:]
@@ -167,7 +166,7 @@ class Inline:
 
 
 class OpenStructure:
-    """What stands open at the end of a text, which begins with the text `before` a run."""
+    """The open structure at the end of a text, which begins with the text `before` a run."""
 
     def __init__(self, before: str) -> None:
         self.before = before
@@ -187,16 +186,16 @@ class OpenStructure:
         return self.blocks(text).fence is not None or _CODE.search(text, paragraph_start(text)) is not None
 
     def is_program(self, text: str) -> bool:
-        """Whether a text ends like a program and has no code fences."""
+        """Whether a text without code fences ends like a program."""
         return _CODE.search(text, paragraph_start(text)) is not None and _BLOCKS.search(text) is None
 
     def opened(self, text: str) -> list[Opened]:
-        """All that stands open, the innermost last; of what earlier paragraphs opened, blocks alone."""
+        """All open marks, innermost last; of earlier paragraphs, only blocks."""
         return self._all(text, self.blocks(text))
 
     def to_close(self, text: str, *, own: bool) -> list[Opened]:
-        """What a run that ends here has to close: what it has opened itself, unless it is to close its `own` alone a
-        fence that was open before, and what was opened in the paragraph that it goes on with."""
+        """The marks that a run which ends here has to close: those that it opened itself and, without `own`, also a
+        fence that was open before and what was opened in the paragraph that it continues."""
         known = self.blocks(text)
         first = len(self.before) if own else self._paragraph
         return [one for one in self._all(text, known) if one.at >= first or (not own and one is known.fence)]
@@ -214,7 +213,7 @@ class OpenStructure:
 
 
 def closings(opened: Sequence[Opened], text: str) -> str:
-    """The text that closes what stands open at the end of another one."""
+    """The text that closes all open marks at the end of a text."""
     made = ""
     for one in reversed(opened):
         ends_line = (text + made).endswith("\n")

@@ -1,4 +1,4 @@
-"""Word: where a text ends within a word, a run ends that word as the model would have written it from its start."""
+"""The word rule: where a text ends within a word, a run completes it as the model would write it from its start."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _LEAST: Final = 1e-5
 
 
 class WordEnded(ScoreProcessor):
-    """A text that ends within a word goes on with the rest of that word.
+    """A rule for a text that ends within a word: the run begins with the rest of that word.
 
-    A tokenizer cuts "deci" otherwise than "decision", so that a model has never seen the tokens of half a word before
-    the rest. So the word is looked for where it begins: if the model finds a longer one likelier there than the one
-    that is written, the run begins with what is missing. `read` gives the scores of a history, and `before` is the
-    text before the run.
+    A tokenizer cuts "deci" differently from "decision", so a model has never seen the tokens of half a word before the
+    rest. So the model is asked at the start of the word: if it finds a longer word likelier there than the one that is
+    written, the run begins with the missing letters. `read` gives the scores of a history, and `before` is the text
+    before the run.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class WordEnded(ScoreProcessor):
             scores[: len(glued)][glued] = -np.inf
 
     def _missing(self, history: Sequence[int], canvas: Canvas) -> list[int]:
-        """The tokens that end the word; none if it is one already."""
+        """The tokens that complete the word; none if it is complete."""
         pieces = self._pieces(canvas)
         if not pieces:
             return []
