@@ -1,13 +1,13 @@
-"""Checkpoints: where models live on disk, where they come from and where they go.
+"""Checkpoints: storage of models on disk, import and export.
 
-    home.py         the home format: save, load; summary.py: inspect, without torch
-    library.py      model folders and names: find_model
-    importing.py    any source to a checkpoint: import_model
-    released.py     the paper's .pt files; torch_files.py: any .pt file, as data
-    llama.py        Hugging Face folders of the Llama family, in and out
-    gguf_files.py   GGUF files, in and out; gguf_header.py: what they hold
-    bounded.py      reading files that may be damaged or hostile
-    pulling.py      models from the network, for those who ask
+    home.py                     the home format: save, load; summary.py: inspect, without torch
+    library.py                  model folders and names: find_model
+    importing.py                any source to a checkpoint: import_model
+    bounded.py                  reading files that may be damaged or hostile
+    pulling.py                  models from the network, on request
+    formats/released.py         the paper's .pt files; torch_files.py: any .pt file, as data
+    formats/llama.py            Hugging Face folders of the Llama family, in and out
+    formats/gguf_files.py       GGUF files, in and out; gguf_header.py: their settings and tensors
 
 The names below are looked up when first used, so that finding a model by name does not load torch.
 """

@@ -1,4 +1,4 @@
-"""Reading files that may be damaged or hostile: nothing is read, unpacked or nested without a bound."""
+"""Bounded reading of files that may be damaged or hostile: size, unpacking and nesting are limited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def file_size(path: Path) -> int:
-    """The size of a regular file; devices and pipes, which have no end, are refused."""
+    """The size of a regular file in bytes; raises an error for devices and pipes, which have no end."""
     try:
         if not path.exists():
             raise ReviserError(f"there is no file {path}")
@@ -30,7 +30,7 @@ def file_size(path: Path) -> int:
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """The content of a file of at most so many bytes."""
+    """The content of a file; raises an error if it has more than `most` bytes."""
     size = file_size(path)
     if size > most:
         raise ReviserError(f"{path} is too large: {size} bytes, and {most} are the most")
@@ -38,12 +38,13 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 
 def read_json(path: Path, most: int = LARGEST_JSON) -> Any:
-    """What a JSON file of at most so many bytes holds."""
+    """The content of a JSON file of at most `most` bytes."""
     return parse_json(read_bounded(path, most), str(path))
 
 
 def parse_json(data: bytes | str, source: str) -> Any:
-    """What JSON holds; `source` names it in errors. Half a character, which no file can hold, is refused."""
+    """The content of JSON data; `source` names it in errors. Raises an error for half a surrogate pair, which no file
+    can hold."""
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
         content = json.loads(text)
@@ -61,7 +62,7 @@ def parse_json(data: bytes | str, source: str) -> Any:
 
 
 def unpack_gzip(data: bytes, source: Path, most: int = LARGEST_TOKENIZER) -> bytes:
-    """What is packed in `data`, if that is at most so many bytes."""
+    """The content of gzip `data`; raises an error if it has more than `most` bytes."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         content = unpacker.decompress(data, most)
@@ -75,7 +76,7 @@ def unpack_gzip(data: bytes, source: Path, most: int = LARGEST_TOKENIZER) -> byt
 
 
 def pack_gzip(content: bytes) -> bytes:
-    """Packed so that the same content always gives the same bytes."""
+    """The content packed with gzip; equal content always gives equal bytes."""
     import gzip  # it loads more than unpacking needs
 
     return gzip.compress(content, mtime=0)

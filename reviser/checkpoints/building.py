@@ -1,4 +1,4 @@
-"""From a configuration and tensors to a model."""
+"""Building of models from a configuration and tensors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from torch.overrides import TorchFunctionMode
 from reviser.model import ModelConfig, Reviser
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""A callback with what is being done, how much of it is done, and how much there is."""
 
 
 def no_progress(what: str, done: int, total: int) -> None:
-    """For callers that show nothing."""
+    """A callback for callers that show no progress."""
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Skips the drawing of random weights.
+    """Skips the random initialisation of weights.
 
-    Drawing them on the meta device has no effect, but torch loads its compiler for it: seconds.
+    On the meta device it has no effect, but torch loads its compiler for it, which takes seconds.
     """
 
     def __torch_function__(
@@ -39,7 +39,7 @@ class _NothingDrawn(TorchFunctionMode):
 
 
 def empty_model(config: ModelConfig) -> Reviser:
-    """A model with shapes and without memory, to be given its weights."""
+    """A model with shapes but without memory, to be given its weights."""
     with torch.device("meta"), _NothingDrawn():
         return Reviser(config)
 

@@ -1,4 +1,4 @@
-"""What a model folder says of itself: its configuration, read and checked; needs no torch."""
+"""Description of a model folder: its configuration, read and checked; needs no torch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ConfigJson(TypedDict):
 
 @dataclass(frozen=True)
 class Description:
-    """A config.json; `quantisation` is None for weights in full."""
+    """The checked config.json of a folder; `quantisation` is None for weights in full precision."""
 
     folder: Path
     config: ModelConfig
@@ -56,7 +56,7 @@ class Description:
     quantisation: Quantisation | None
 
     def to_dict(self) -> ConfigJson:
-        """What the file holds."""
+        """The JSON form."""
         data: ConfigJson = {
             "format": FORMAT,
             "version": VERSION,
@@ -83,9 +83,9 @@ def describe(folder: Path) -> Description:
 
 
 def digest_of(folder: Path) -> str:
-    """What tells a model's weights from others: a digest of the sizes of its files, and of parts from all over them.
+    """An identifier of a model's weights: a digest of the sizes of its files, and of samples from all over them.
 
-    The files are not read whole, so it takes little time.
+    The files are not read whole, so it is fast.
     """
     import hashlib  # it loads a large library, and most commands need no digest
 
@@ -115,7 +115,7 @@ def _read_config(path: Path) -> ConfigJson:
 
 
 def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
-    """A configuration from settings that a file gave."""
+    """The configuration in a file's settings; raises an error that names `source` if they are invalid."""
     try:
         return ModelConfig.from_dict(settings)
     except (ValueError, TypeError) as error:
@@ -123,7 +123,7 @@ def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
 
 
 def check_declared(config: ModelConfig, tensors: int, file_bytes: int, source: Path) -> None:
-    """Refuse a configuration of a far larger model than the file, before anything is made for it."""
+    """Raise an error if a configuration is of a far larger model than the file; called before memory is allocated."""
     if config.layers > tensors:
         raise ReviserError(f"{source} says that it has {config.layers} layers, and holds {tensors} tensors")
     # The sines and cosines of all positions are made when a model is.
@@ -160,7 +160,7 @@ def _read_quantisation(data: object, config: ModelConfig, path: Path) -> Quantis
 
 
 def declared_headers(description: Description) -> dict[str, Stored]:
-    """The tensors as their files' headers have them, if the configuration can be theirs."""
+    """The tensors in their files' headers; raises an error if the configuration cannot be theirs."""
     headers = read_headers(description.folder)
     size = sum(path.stat().st_size for path in {stored.file for stored in headers.values()})
     check_declared(description.config, len(headers), size, description.folder)
@@ -168,7 +168,7 @@ def declared_headers(description: Description) -> dict[str, Stored]:
 
 
 def quantised_headers(description: Description, quantisation: Quantisation) -> dict[str, Stored]:
-    """The tensors of a quantised model as their files' headers have them, checked."""
+    """The tensors of a quantised model in their files' headers, checked."""
     headers = declared_headers(description)
     parts = quantised_tensors(description.config, quantisation)
     check_tensors(
@@ -181,7 +181,7 @@ def quantised_headers(description: Description, quantisation: Quantisation) -> d
 
 
 def checked_headers(description: Description) -> dict[str, Stored]:
-    """The tensors as their files' headers have them, checked against the configuration."""
+    """The tensors in their files' headers, checked against the configuration."""
     if description.quantisation is not None:
         return quantised_headers(description, description.quantisation)
     headers = declared_headers(description)
@@ -205,7 +205,7 @@ def load_tokenizer(description: Description) -> tuple[bytes | None, Tokenizer]:
 
 
 def quick_tokenizer(description: Description) -> Tokenizer:
-    """The tokenizer alone: from the table of its tokens, if there is one."""
+    """The tokenizer alone: from its token table, if there is one."""
     if description.tokenizer == PACKED_FILE and (table := read_table(description.folder)):
         tokenizer = HuggingFaceTokenizer.from_table(
             table, _tokenizer_name(description), lambda: _tokenizer_json(description) or b""

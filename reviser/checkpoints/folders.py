@@ -1,4 +1,4 @@
-"""Making a folder whole or not at all."""
+"""Atomic creation of folders: whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from reviser.core.files import sync
 
 @contextmanager
 def made_whole(target: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `target` that takes its place when the block ends well.
+    """A temporary folder beside `target` that takes its place if the block ends without an error.
 
-    With `replace`, an existing folder makes way. No file system swaps full folders in one step that
-    every platform has, so for an instant neither has the name; both are whole at all times.
+    With `replace`, an existing folder is replaced. No file system swaps full folders in one step that every platform
+    has, so for an instant neither has the name; both are whole at all times.
     """
     target = Path(os.path.realpath(target))
     if not replace and _occupied(target):
@@ -56,7 +56,7 @@ def _put_in_place(temporary: Path, target: Path) -> None:
 
 
 def _finish(folder: Path) -> None:
-    """Give files the usual mode, which writers of weights may not, and see them onto the disk."""
+    """Give files the usual mode, which writers of weights may not set, and sync them to the disk."""
     for path in folder.iterdir():
         # A folder in it was made whole before, and must stay one that can be entered.
         if path.is_file():

@@ -1,4 +1,4 @@
-"""The home format, saved and loaded: a folder with config.json, safetensors weights and the tokenizer."""
+"""The home format of models: a folder with config.json, safetensors weights and the tokenizer, saved and loaded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ QUANTISED_SHARD_BYTES = 45_000_000
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model with all that is needed to use it; `tokenizer_json` is None for the built-in GPT-2."""
+    """A model with its vocabulary and tokenizer; `tokenizer_json` is None for the built-in GPT-2."""
 
     model: Reviser
     vocabulary: Vocabulary
@@ -65,9 +65,9 @@ def save(
 ) -> Path:
     """Write a checkpoint, whole or not at all.
 
-    `tokenizer_source` is `gpt2`, the path of a tokenizer.json or of its folder, or its bytes.
-    `metadata` is free, but must be JSON: how the model was made, for example. With `quantisation`,
-    which takes the place of `dtype`, everything is kept as small as it can be.
+    `tokenizer_source` is `gpt2`, the path of a tokenizer.json or of its folder, or its bytes. `metadata` is any JSON:
+    how the model was made, for example. With `quantisation`, which replaces `dtype`, everything is stored as small as
+    possible.
     """
     tokenizer_json = read_tokenizer_json(tokenizer_source)
     check_vocabulary(vocabulary, model.config, folder)
@@ -103,7 +103,7 @@ def save_checkpoint(
     replace: bool = False,
     shard_bytes: int | None = None,
 ) -> Path:
-    """`save` for a checkpoint in hand."""
+    """`save` for a `Checkpoint`."""
     return save(
         folder,
         checkpoint.model,
@@ -118,7 +118,7 @@ def save_checkpoint(
 
 
 def weights_of(model: Reviser, dtype: torch.dtype | None = None) -> dict[str, torch.Tensor]:
-    """A model's weights on the host, ready to be written."""
+    """A model's weights in host memory, in the form that is written."""
     return {
         name: tensor.detach().to("cpu", dtype or tensor.dtype).contiguous()
         for name, tensor in model.state_dict().items()
@@ -126,7 +126,7 @@ def weights_of(model: Reviser, dtype: torch.dtype | None = None) -> dict[str, to
 
 
 def quantised_weights_of(model: Reviser, quantisation: Quantisation) -> dict[str, torch.Tensor]:
-    """A model's weights, quantised and ready to be written."""
+    """A model's weights, quantised, in the form that is written."""
     if model.config.uses_canvas:
         raise ReviserError("a model that sees the canvas cannot be quantised")
     tensors = quantise_model(model, quantisation.bits, quantisation.table_bits, thorough=True)

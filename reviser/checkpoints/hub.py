@@ -1,4 +1,4 @@
-"""The Hugging Face hub: names of its repositories, and files from it."""
+"""The Hugging Face hub: names of its repositories, and downloads."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _HUB_FILES = (
 def is_hub_id(source: str) -> bool:
     """Whether `source` is a hub's `owner/name`.
 
-    A mistyped path must not go to the network, so what starts with a folder that exists, or ends
-    as a file of weights does, is a path.
+    A mistyped path must not go to the network, so a source that starts with an existing folder, or ends like a file of
+    weights, is a path.
     """
     path = Path(source)
     if _HUB_ID.fullmatch(source) is None or path.suffix in (".pt", ".gguf", ".safetensors"):
@@ -32,7 +32,7 @@ def is_hub_id(source: str) -> bool:
 
 
 def fetch_from_hub(repository: str) -> Path:
-    """The files of a hub repository that a model needs; a broken download resumes next time."""
+    """Download the files of a hub repository that a model needs; a broken download resumes next time."""
     with _plain_errors(repository):
         from huggingface_hub import snapshot_download
 
@@ -41,7 +41,7 @@ def fetch_from_hub(repository: str) -> Path:
 
 
 def fetch_file(repository: str, file: str) -> Path:
-    """One file of a hub repository."""
+    """Download one file of a hub repository."""
     with _plain_errors(repository):
         from huggingface_hub import hf_hub_download
 
@@ -51,7 +51,7 @@ def fetch_file(repository: str, file: str) -> Path:
 
 @contextmanager
 def _plain_errors(repository: str) -> Iterator[None]:
-    """Turn what the hub's client raises into one plain sentence."""
+    """Turn exceptions of the hub's client into a `ReviserError` of one sentence."""
     try:
         yield
     except ImportError:

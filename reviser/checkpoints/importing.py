@@ -1,4 +1,4 @@
-"""Any source of a model to a checkpoint: a file, a folder or a name on the Hugging Face hub."""
+"""Import of models from any source: a file, a folder or a name on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from reviser.core.errors import ReviserError
 
 
 def import_model(source: str, *, name: str | None = None, progress: Progress = no_progress) -> Checkpoint:
-    """Read a model from wherever `source` points; only a hub id goes to the network."""
+    """The checkpoint of a model from `source`; only a hub id uses the network."""
     if is_hub_id(source):
         return import_path(fetch_from_hub(source), name or source.rpartition("/")[2], progress)
     return import_path(Path(source), name, progress)
 
 
 def import_path(path: Path, name: str | None = None, progress: Progress = no_progress) -> Checkpoint:
-    """Read a model from a file or folder, whichever of the known kinds it is; its weights are numbers."""
+    """The checkpoint in a file or folder of any known kind; raises an error if a weight is not finite."""
     checkpoint = _read(path, name, progress)
     check_finite(checkpoint, path)
     return checkpoint
 
 
 def check_finite(checkpoint: Checkpoint, source: Path) -> None:
-    """Refuse weights that are infinite or not numbers, with which nothing could be computed."""
+    """Raise an error if a weight is infinite or NaN."""
     for name, weight in checkpoint.model.named_parameters():
         if not weight.isfinite().all():
             raise ReviserError(f"the weights in {source} are damaged: {name} has values that are not finite numbers")

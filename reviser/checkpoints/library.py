@@ -1,4 +1,4 @@
-"""The folders where models are kept, and finding one by name; needs no torch."""
+"""The model library: the folders where models are kept, and finding one by name; needs no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """A model that has a name here."""
+    """A model in the library, with its name."""
 
     name: str
     folder: Path
@@ -27,17 +27,17 @@ class NamedModel:
 
 
 def user_folder() -> Path:
-    """Where this user's models are: `$REVISER_HOME/models`, or the platform's place for data."""
+    """The folder of this user's models: `$REVISER_HOME/models`, or in the platform's folder for data."""
     return home_folder("XDG_DATA_HOME", ".local/share") / "models"
 
 
 def embedded_folder() -> Path:
-    """Where the model is that comes with the package, if one does."""
+    """The folder of the model that comes with the package, which may be missing."""
     return Path(__file__).parent.parent / "weights"
 
 
 def list_models() -> list[NamedModel]:
-    """Every model with a name: the user's, then the package's, unless the user's default hides it."""
+    """All named models: the user's, then the package's, unless the user's default hides it."""
     entries: list[NamedModel] = []
     folder = user_folder()
     if folder.is_dir():
@@ -52,10 +52,10 @@ def list_models() -> list[NamedModel]:
 
 
 def find_model(name_or_path: str | Path | None = None) -> Path:
-    """The folder of a model given by path or by its name.
+    """The folder of a model, given by path or by name.
 
-    Without either it is the model that `REVISER_MODEL` says; else the one of the user's that is
-    called `default`; else the one that comes with the package.
+    Without either it is the model that `REVISER_MODEL` names; else the user's model called `default`; else the one that
+    comes with the package.
     """
     if name_or_path is None:
         name_or_path = os.environ.get("REVISER_MODEL") or None
@@ -76,7 +76,7 @@ def find_model(name_or_path: str | Path | None = None) -> Path:
 
 
 def name_of(folder: Path) -> str:
-    """What a model is called."""
+    """The name of the model in a folder."""
     return DEFAULT if folder == embedded_folder() else folder.resolve().name
 
 
@@ -85,7 +85,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def default_model() -> Path:
-    """The folder of the model that is used when none is named, whatever the environment says."""
+    """The folder of the default model, regardless of `REVISER_MODEL`."""
     known = {entry.name: entry.folder for entry in list_models()}
     if DEFAULT in known:
         return known[DEFAULT]
@@ -101,7 +101,7 @@ def _what_exists(names: list[str]) -> str:
 
 
 def place_for(name: str) -> Path:
-    """Where a new model of this name goes."""
+    """The folder for a new model of this name."""
     if not _NAME.fullmatch(name):
         raise ReviserError(f"'{name}' cannot name a model: use letters, digits, dots, dashes and underscores")
     return user_folder() / name
@@ -113,7 +113,7 @@ def stored_bytes(folder: Path) -> int:
 
 
 def note(folder: Path) -> str:
-    """What a model's own configuration says of where it is from and how it is kept, in a few words."""
+    """A few words on a model's origin and precision, from its configuration."""
     try:
         config = read_json(folder / _CONFIG_FILE)
         metadata = config.get("metadata") or {}

@@ -1,4 +1,4 @@
-"""Operators behind a base vocabulary: appended to a pretrained model, and named for other engines."""
+"""Operator ids after a base vocabulary: appended to a pretrained model, and named for other engines."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def base_vocabulary(base_size: int, tokenizer: Tokenizer, name: str) -> Vocabulary:
     """The vocabulary of a pretrained model with `base_size` embedding rows and this tokenizer.
 
-    Models often have more rows than their tokenizer has ids, for the sake of round numbers; such
-    rows stand for no text and are never inserted.
+    Models often have more rows than their tokenizer has ids, to reach a round number; such rows stand for no text and
+    are never inserted.
     """
     if tokenizer.size > base_size:
         raise ReviserError(f"the tokenizer has {tokenizer.size} ids and the model only {base_size} rows for them")
@@ -29,7 +29,7 @@ def base_vocabulary(base_size: int, tokenizer: Tokenizer, name: str) -> Vocabula
 def append_operators(model: Reviser, tokenizer: Tokenizer, name: str) -> Vocabulary:
     """Give a pretrained model rows for the operators; returns its vocabulary.
 
-    The rows are untrained, so until training says otherwise the model does what it can: insert.
+    The rows are untrained, so until training the model can only insert.
     """
     from reviser.model import resize_vocabulary
 
@@ -39,7 +39,7 @@ def append_operators(model: Reviser, tokenizer: Tokenizer, name: str) -> Vocabul
 
 
 def operator_names(vocabulary: Vocabulary) -> dict[int, str]:
-    """What the ids behind the base vocabulary are called as tokens of other engines."""
+    """The names of the operator ids as tokens of other engines."""
     first, last = vocabulary.first_reserved_id, vocabulary.first_extension_id
     names = {id: f"reserved-{id - first}" for id in range(first, last)}
     names |= {vocabulary.cursor_id: "cursor", vocabulary.start_id: "start"}

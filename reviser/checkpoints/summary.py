@@ -1,4 +1,4 @@
-"""What a model in the home format is, from its configuration and its headers alone; needs no torch."""
+"""Summary of a model in the home format, from its configuration and headers alone; needs no torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reviser.model.layout import Quantisation, weight_count
 
 @dataclass(frozen=True)
 class Summary:
-    """What a checkpoint is, from its configuration and its headers alone."""
+    """The properties of a checkpoint, from its configuration and headers."""
 
     folder: Path
     config: ModelConfig
@@ -45,7 +45,7 @@ class Summary:
 
 
 def inspect(folder: Path) -> Summary:
-    """What `reviser.checkpoints.load` would give, without reading any weights."""
+    """A summary of the model that `reviser.checkpoints.load` would give, without reading weights."""
     description = describe(folder)
     headers = checked_headers(description)
     sizes = {name: prod(stored.shape) for name, stored in headers.items()}
@@ -68,7 +68,7 @@ def inspect(folder: Path) -> Summary:
 
 
 def is_home(folder: Path) -> bool:
-    """Whether `folder` looks like a checkpoint of ours, sound or not."""
+    """Whether `folder` looks like a folder in the home format, sound or not."""
     try:
         data = read_json(folder / CONFIG_FILE)
     except ReviserError:

@@ -1,4 +1,4 @@
-"""Tensors in safetensors files: one file or numbered shards with an index."""
+"""Tensors in safetensors files: one file, or numbered shards with an index."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _read_header(path: Path) -> dict[str, Stored]:
 
 
 def _places(file: BinaryIO) -> dict[str, _Entry]:
-    """What the header of a file, which has been checked, says of each tensor; the file is then read up to its data."""
+    """The tensors in a file's header, which has been checked; the file is then read up to its data."""
     size = int.from_bytes(file.read(8), "little")
     places: dict[str, _Entry] = json.loads(file.read(size))
     places.pop("__metadata__", None)
@@ -109,7 +109,7 @@ def _open(path: Path, framework: str) -> Any:
 
 
 def read_tensors(stored: Mapping[str, Stored]) -> dict[str, Tensor]:
-    """The tensors themselves, mapped from their files: pages are read when they are used."""
+    """The tensors, mapped from their files: pages are read when they are used."""
     tensors: dict[str, Tensor] = {}
     for path in {place.file for place in stored.values()}:
         with _open(path, "pt") as file:
@@ -120,7 +120,7 @@ def read_tensors(stored: Mapping[str, Stored]) -> dict[str, Tensor]:
 def read_arrays(stored: Mapping[str, Stored]) -> dict[str, Array]:
     """`read_tensors` without torch, for the types that quantised models have.
 
-    Numbers in bfloat16 become single precision.
+    bfloat16 becomes single precision.
     """
     arrays: dict[str, Array] = {}
     mapped: dict[Path, tuple[mmap.mmap, int, dict[str, _Entry]]] = {}
@@ -138,7 +138,7 @@ def read_arrays(stored: Mapping[str, Stored]) -> dict[str, Array]:
 
 
 def _map(path: Path) -> tuple[mmap.mmap, int, dict[str, _Entry]]:
-    """A file whose header has been checked, where its data begins, and where in that each tensor lies."""
+    """A mapped file whose header has been checked, the offset of its data, and the tensors in it."""
     with path.open("rb") as file:
         places = _places(file)
         first = file.tell()
@@ -158,9 +158,9 @@ def check_tensors(
     source: Path,
     dtypes: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse weights that are not exactly those a model needs.
+    """Raise an error if weights are not exactly those that a model needs.
 
-    Without `dtypes` they may be numbers of any precision.
+    Without `dtypes`, any precision is accepted.
     """
     if missing := [name for name in expected if name not in found]:
         raise ReviserError(f"{source} lacks the tensor {_some(missing)}")

@@ -1,4 +1,4 @@
-"""tokenizer.json as data: built from GPT-2's ranks, and extended by operators for other engines."""
+"""tokenizer.json as data: built from GPT-2's ranks, and extended with operators for other engines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUILT_IN = "gpt2"
 
 
 def read_tokenizer_json(source: str | Path | bytes) -> bytes | None:
-    """The tokenizer.json that `source` means: a path, its folder, or the bytes; None for `gpt2`."""
+    """The bytes of the tokenizer.json at `source`: a path, its folder, or the bytes; None for `gpt2`."""
     if isinstance(source, bytes):
         return source
     if source == BUILT_IN:
@@ -33,20 +33,20 @@ def read_tokenizer_json(source: str | Path | bytes) -> bytes | None:
 
 
 def pack_tokenizer_json(data: bytes) -> bytes:
-    """The same content in a quarter of the space."""
+    """The content of a tokenizer.json, packed to a quarter of its size."""
     text = json.dumps(json.loads(data), ensure_ascii=False, separators=(",", ":"))
     return pack_gzip(text.encode("utf-8"))
 
 
 def pack_table(packed: bytes) -> bytes | None:
-    """The table of tokens for a packed tokenizer.json; None if it is of a kind that has none."""
+    """The token table of a packed tokenizer.json; None for a kind that has none."""
     data: TokenizerJson = json.loads(unpack_gzip(packed, Path(PACKED_FILE)))
     table = table_bytes(data, _content_of(packed))
     return None if table is None else pack_gzip(table)
 
 
 def read_table(folder: Path) -> TokenTable | None:
-    """The table of tokens in a folder, if it is that of the packed tokenizer.json beside it."""
+    """The token table in a folder, if it belongs to the packed tokenizer.json beside it."""
     path = folder / TABLE_FILE
     if not path.is_file():
         return None
@@ -60,17 +60,17 @@ def read_table(folder: Path) -> TokenTable | None:
 
 
 def _content_of(packed: bytes) -> str:
-    """What tells packed content from other: its checksum and its size, with which it ends."""
+    """An identifier of packed content: its checksum and size, with which it ends."""
     return packed[-8:].hex()
 
 
 def make_tokenizer(data: bytes | None, name: str, *, late: bool = False) -> Tokenizer:
-    """The tokenizer of a tokenizer.json, which may be made ready as late as it is needed; the built-in one for None."""
+    """The tokenizer of a tokenizer.json, or the built-in one for None; with `late`, its encoder is made when needed."""
     return Gpt2Tokenizer() if data is None else HuggingFaceTokenizer(data, name, late=late)
 
 
 def tokenizer_data(data: bytes | None) -> TokenizerJson:
-    """The content of a tokenizer.json; one made from the ranks for the built-in tokenizer."""
+    """The content of a tokenizer.json; for None, one made from the built-in tokenizer's ranks."""
     if data is None:
         return gpt2_tokenizer_data()
     content: TokenizerJson = json.loads(data)
@@ -127,7 +127,7 @@ def added_token(id: int, content: str, *, special: bool = True) -> AddedToken:
 
 
 def gpt2_tokenizer_data() -> TokenizerJson:
-    """GPT-2's tokenizer.json, from the ranks in this package."""
+    """GPT-2's tokenizer.json, made from the ranks in this package."""
     ranks = gpt2_ranks()
     written = {byte: character for character, byte in byte_of_character().items()}
 
@@ -147,7 +147,7 @@ def _is_merged(token: bytes, ranks: dict[bytes, int]) -> bool:
 
 
 def _halves(token: bytes, ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
-    """The two tokens whose merge made `token`: what merging by the older ranks alone leaves of it."""
+    """The two tokens whose merge made `token`: the result of merging it by the earlier ranks alone."""
     parts = [token[index : index + 1] for index in range(len(token))]
     while len(parts) > 2:
         pairs = [left + right for left, right in pairwise(parts)]

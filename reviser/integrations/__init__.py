@@ -1,1 +1,1 @@
-"""The validity mask for other engines: transformers, vLLM and llama.cpp."""
+"""Validity masks for other engines: transformers, vLLM and llama.cpp."""

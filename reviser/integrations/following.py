@@ -1,4 +1,4 @@
-"""The canvas behind a history of ids, for engines that know nothing of Reviser; needs no torch."""
+"""The canvas of a history of ids, for engines that do not know edit actions; needs no torch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from reviser.core.vocabulary import Vocabulary
 
 
 def exported_vocabulary(source: object) -> Vocabulary:
-    """The vocabulary that an export carries.
+    """The vocabulary that an export carries; raises `ReviserError` if there is none.
 
-    `source` is the configuration of a loaded model (transformers' `model.config`), or the metadata of
-    a GGUF file (llama-cpp-python's `llm.metadata`).
+    `source` is the configuration of a loaded model (transformers' `model.config`), or the metadata of a GGUF file
+    (llama-cpp-python's `llm.metadata`).
     """
     if isinstance(source, Mapping) and "reviser.vocabulary" in source:
         return Vocabulary.from_dict(json.loads(source["reviser.vocabulary"]))
@@ -29,12 +29,11 @@ def exported_vocabulary(source: object) -> Vocabulary:
 
 
 class Follower:
-    """The canvas behind one history, kept up to date as ids are added.
+    """The canvas of one history, updated as ids are added.
 
-    The prompt is a history: the start marker (anything before it is padding), the prefix and the
-    suffix as inserts, the moves back to between them, and perhaps actions already taken. `prefix` and
-    `suffix` are numbers of protected tokens; by default all inserts that the prompt starts with are
-    the prefix.
+    The prompt is a history: the start marker (anything before it is padding), the prefix and the suffix as inserts, the
+    moves back to between them, and perhaps actions already taken. `prefix` and `suffix` are numbers of protected
+    tokens; by default all inserts that the prompt starts with are the prefix.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Follower:
         self.take(body[seeded + len(back) :])
 
     def take(self, ids: Iterable[int]) -> None:
-        """Carry out new ids; what follows a Stop is padding."""
+        """Carry out new ids; ids after a Stop are padding."""
         for id in ids:
             if self.canvas.stopped:
                 return
@@ -67,7 +66,7 @@ class Follower:
             self.canvas.apply(self.canvas.action(id))
 
     def mask(self) -> NDArray[np.bool_]:
-        """True where an id may come next; after a Stop only another Stop, since engines need one."""
+        """True where an id may come next; after a Stop only another Stop, since engines need a valid id."""
         if not self.canvas.stopped:
             return self.canvas.valid_actions().mask()
         only_stop = np.zeros(self.vocabulary.size, dtype=bool)

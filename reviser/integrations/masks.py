@@ -1,9 +1,9 @@
-"""The mask of valid actions for other engines: transformers, vLLM and llama.cpp.
+"""Validity masks for transformers, vLLM and llama.cpp as logits processors.
 
-An exported Reviser is an ordinary Llama to them, except that not every id is valid at every moment: a
-move may leave the text, a marker is never inserted. Each engine has a place where the scores of the
-next token can be changed, and the classes here stand in that place. They follow what was generated on
-a canvas of their own, one new id at a time, and leave a probability to valid ids only.
+To these engines an exported Reviser is an ordinary Llama, but not every id is valid at every moment: a move may leave
+the text, a marker is never inserted. Each engine lets a logits processor change the scores of the next token; the
+classes here are such processors. They follow the generated ids on a canvas of their own, one new id at a time, and set
+the scores of invalid ids to -inf.
 """
 
 from __future__ import annotations

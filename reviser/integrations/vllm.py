@@ -70,7 +70,7 @@ class VllmRequestMask:
 
 
 class BatchUpdate(Protocol):
-    """What changed in a batch of vLLM; to be taken in the order removed, added, moved."""
+    """The changes of a batch of vLLM, to be applied in the order removed, added, moved."""
 
     @property
     def removed(self) -> Sequence[int]: ...
@@ -82,7 +82,7 @@ class BatchUpdate(Protocol):
 
 @dataclass
 class _MaskedRequest:
-    """What the mask asks of a request's canvas. `output` is vLLM's own list, which grows."""
+    """The state of a request that the mask needs. `output` is vLLM's own list, which grows."""
 
     cursor: int
     length: int
@@ -107,14 +107,14 @@ class _MaskedRequest:
 
     @property
     def room(self) -> tuple[int, int, int]:
-        """Tokens before and behind the cursor that may be changed, and how many more fit."""
+        """The editable tokens before and after the cursor, and how many more fit."""
         before = self.cursor - self.low
         behind = self.length - self.suffix - self.cursor
         return before, behind, self.max_length - self.length
 
 
 class RowMask:
-    """Masks a batch whose requests come, go and change places."""
+    """Masks a batch of requests that come, go and change places."""
 
     def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -179,7 +179,7 @@ class RowMask:
         return logits
 
     def _follow(self, request: _MaskedRequest) -> None:
-        """Carry out what was chosen since the last step."""
+        """Carry out the ids that were chosen since the last step."""
         new = request.output[request.seen :]
         request.seen = len(request.output)
         self._take(request, new)
@@ -205,7 +205,8 @@ class VllmMask(_FirstRunners, _SecondRunners):  # type: ignore[misc]
     """
 
     def __init__(self, vllm_config: Any, device_or_states: Any, is_pin_memory: bool | None = None) -> None:
-        """The first runner gives a device and whether memory is pinned, the second its table of requests."""
+        """Make a mask from the arguments of either runner: the first passes a device and whether memory is pinned, the
+        second its table of requests."""
         self.vocabulary = exported_vocabulary(vllm_config.model_config.hf_config)
         self._rows: RowMask | None = None
         self._slots: SlotMask | None = None
@@ -216,28 +217,28 @@ class VllmMask(_FirstRunners, _SecondRunners):  # type: ignore[misc]
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        """Refuse a request whose options make no sense, before it reaches the engine."""
+        """Raise an error for a request with invalid options, before it reaches the engine."""
         for name, value in _request_options(sampling_params).items():
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < NEVER:
                 raise ValueError(f"{name} must be a number of tokens, not {value!r}")
 
     def is_argmax_invariant(self) -> bool:
-        """The likeliest id may be an invalid one."""
+        """False: the likeliest id may be an invalid one, so the mask can change it."""
         return False
 
     def update_state(self, batch_update: BatchUpdate | None) -> None:
-        """The first runner: what changed in the batch."""
+        """For the first runner: the changes of the batch."""
         assert self._rows is not None
         self._rows.update_state(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: Any) -> bool:
-        """The second runner: a request comes into a slot. True: its scores are to be masked."""
+        """For the second runner: a request enters a slot. Returns True: its scores are to be masked."""
         assert self._slots is not None
         self._slots.add(req_idx, _request_options(sampling_params))
         return True
 
     def apply_staged_writes(self) -> None:
-        """The second runner: a step begins."""
+        """For the second runner: a step begins."""
         assert self._slots is not None
         self._slots.flush()
 

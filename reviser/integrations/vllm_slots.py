@@ -1,8 +1,8 @@
-"""The mask of valid actions for vLLM's second model runner, which keeps each request in a slot of its own.
+"""The validity mask for vLLM's second model runner, which keeps each request in a slot of its own.
 
-Ids stay on the device there, and the host runs ahead of it: no id is known to the host when the next is chosen. So
-the host writes down what a request says about its history once, when it comes, and everything that follows from the
-ids is found on the device, from the runner's own table of them, for all requests at once.
+Ids stay on the device there, and the host runs ahead of it: no id is known to the host when the next is chosen. So the
+host records the options of a request once, when it comes. Everything that follows from the ids is computed on the
+device, from the runner's own table of them, for all requests at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNSAID = -1
 
 @dataclass(frozen=True)
 class Room:
-    """What stands on each row's canvas beside the cursor, what still fits, and rows that have nothing to do."""
+    """For each row: the tokens before and after the cursor, how many more fit, and whether the row is idle."""
 
     before: Tensor
     behind: Tensor
@@ -32,7 +32,7 @@ class Room:
 
 
 class SlotMask:
-    """Masks the scores of a batch whose requests have slots; what it keeps of a request is by slot."""
+    """Masks the scores of a batch whose requests have slots; its state of a request is stored by slot."""
 
     def __init__(self, vllm_config: Any, states: Any, vocabulary: Vocabulary) -> None:
         if getattr(vllm_config, "speculative_config", None) is not None:
@@ -45,14 +45,14 @@ class SlotMask:
         self._new: dict[int, tuple[int, int, int, int]] = {}
 
     def add(self, slot: int, options: Mapping[str, int]) -> None:
-        """Write down what a request says of its history; the slot may have been another's."""
+        """Record the options of a request's history; the slot may have held another request."""
         suffix = options.get("suffix", 0)
         # No history has more tokens than the table is wide: such a request is found to be wrong anyway.
         back = self._vocabulary.moves(-min(suffix, self._states.all_token_ids.gpu.shape[1]))
         self._new[slot] = (options.get("prefix", _UNSAID), suffix, len(back), options.get("max_length", NEVER))
 
     def flush(self) -> None:
-        """Tell the device about new requests, before the step that reads them."""
+        """Copy new requests to the device, before the step that reads them."""
         if not self._new:
             return
         slots, rows = torch.tensor([*self._new]), torch.tensor([*self._new.values()])
@@ -76,7 +76,7 @@ class SlotMask:
         return logits.masked_fill_(invalid, -torch.inf)
 
     def room(self, ids: Tensor, lengths: Tensor, said: Tensor) -> Room:
-        """Follow histories (rows, ids) of these lengths; `Follower` does the same for one."""
+        """The room of each row, from histories (rows, ids) of these lengths; `Follower` does the same for one."""
         prefix, suffix, back, most = said.T
         at = torch.arange(ids.shape[1], device=ids.device)
         written = at < lengths[:, None]
@@ -113,6 +113,6 @@ class SlotMask:
 
 
 def _first(found: Tensor, otherwise: Tensor) -> tuple[Tensor, Tensor]:
-    """Where each row has its first one, `otherwise` for rows without, and which rows have one."""
+    """The index of the first true value of each row, `otherwise` for rows without one, and which rows have one."""
     any_found = found.any(1)
     return torch.where(any_found, found.int().argmax(1), otherwise), any_found

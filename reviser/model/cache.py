@@ -1,4 +1,4 @@
-"""The key/value cache: preallocated, one length per row, rewindable and selectable."""
+"""The key/value cache: preallocated, with one length per row; rows can be shortened, selected and copied."""
 
 import copy
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from reviser.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class PassSpan:
-    """Where one forward pass stands in the history: worked out once, used by every layer.
+    """The place of one forward pass in the history, computed once and used by every layer.
 
-    `positions` (rows or 1, ids) holds rotary positions. `mask` (rows or 1, 1, ids, window) is true
-    where a query may look; None lets it see the whole window. `causal` means the ids attend to one
-    another alone, with nothing cached before them, which has the fastest kernels. `slots` says
-    where keys and values are written: a slice when all rows stand at the same length, else
-    (row, column, slot) triples, which leave a row's padding unwritten. `histories` replaces the mask
-    where rows hold several: where the one of each id begins, and where it ends, both (rows, ids).
+    `positions` (rows or 1, ids) holds rotary positions. `mask` (rows or 1, 1, ids, window) is true where a query may
+    attend; None lets it attend to the whole window. `causal` means the ids attend to one another alone, with nothing
+    cached before them, which has the fastest kernels. `slots` says where keys and values are written: a slice when all
+    rows stand at the same length, else (row, column, slot) triples, which leave a row's padding unwritten. `histories`
+    replaces the mask where rows hold several histories: the first and the last place of each id's history, both (rows,
+    ids).
     """
 
     positions: Tensor
@@ -39,8 +39,8 @@ def fresh_span(length: int, device: torch.device) -> PassSpan:
 def packed_span(positions: Tensor, kernels: bool) -> PassSpan:
     """The span of rows that hold several histories each, for training.
 
-    `positions` (rows, ids) starts at 0 for each history, and stays 0 where there is padding: ids see
-    what came before them in their own history alone. `kernels` is whether there are any that attend so.
+    `positions` (rows, ids) starts at 0 for each history, and stays 0 where there is padding: ids attend to earlier ones
+    of their own history alone. `kernels` says whether there are kernels for such attention.
     """
     length = positions.shape[1]
     place = torch.arange(length, device=positions.device)
@@ -93,7 +93,7 @@ class KVCache:
         return self.keys[0].device
 
     def truncate(self, length: int | Sequence[int]) -> None:
-        """Forget everything after `length` ids, in every row or row by row; costs nothing."""
+        """Forget everything after `length` ids, in every row or row by row; costs no time."""
         lengths = [length] * self.batch if isinstance(length, int) else list(length)
         if len(lengths) != self.batch:
             raise ValueError(f"{len(lengths)} lengths were given for {self.batch} cached rows.")
@@ -114,7 +114,7 @@ class KVCache:
             self.values[layer] = self.values[layer].index_select(0, index)
 
     def tensors(self) -> list[Tensor]:
-        """Everything held, keys and values of each layer: (rows, kv_heads, slots, head_dim)."""
+        """All tensors of the cache, keys and values of each layer: (rows, kv_heads, slots, head_dim)."""
         return [*self.keys, *self.values]
 
     def first(self, rows: int, capacity: int) -> "KVCache":
@@ -131,7 +131,7 @@ class KVCache:
         return torch.tensor(self.lengths, dtype=torch.int64, device=self.device)
 
     def advance(self, counts: int | Sequence[int] = 1) -> None:
-        """Count ids that a forward pass has written; `decode_static` leaves this to its caller."""
+        """Add to the rows' lengths the ids that a forward pass has written; `decode_static` leaves this to its caller."""
         counts = [counts] * self.batch if isinstance(counts, int) else counts
         lengths = [held + new for held, new in zip(self.lengths, counts, strict=True)]
         if max(lengths, default=0) > self.capacity:
@@ -188,7 +188,7 @@ class KVCache:
         return torch.arange(window, device=self.device) <= positions[:, None, :, None]
 
     def write(self, layer: int, key: Tensor, value: Tensor, span: PassSpan) -> tuple[Tensor, Tensor]:
-        """Store (batch, kv_heads, ids, head_dim) and return what the queries attend to."""
+        """Store keys and values (batch, kv_heads, ids, head_dim); returns all that the queries attend to."""
         keys, values = self.keys[layer], self.values[layer]
         if isinstance(span.slots, slice):
             keys[:, :, span.slots] = key

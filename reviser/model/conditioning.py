@@ -50,7 +50,7 @@ class CanvasBatch:
 
 @dataclass(frozen=True)
 class CanvasView:
-    """What the layers of one forward pass can see of the canvases."""
+    """The canvases as the layers of one forward pass read them."""
 
     canvas: CanvasBatch
     embedding: nn.Module
@@ -121,7 +121,7 @@ class CanvasEncoder(nn.Module):
 
 
 class ScalarGate(nn.Module):
-    """One learned number per layer."""
+    """A gate that is one learned number per layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class ScalarGate(nn.Module):
 
 
 class GateMLP(nn.Module):
-    """A number in (0, 1) per position, decided by the hidden state there."""
+    """A gate in (0, 1) per position, computed from the hidden state there."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The shape of a model: a frozen dataclass, its JSON form and the named presets."""
+"""Model configuration: a frozen dataclass, its JSON form and the named presets."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -44,12 +44,12 @@ _TRITON = find_spec("triton") is not None
 
 
 def has_kernels(device: torch.device) -> bool:
-    """Whether the kernels for training (`packed`, `fused`) run here."""
+    """Whether the Triton kernels for training (`packed`, `fused`) run on this device."""
     return _TRITON and device.type == "cuda"
 
 
 Found = tuple[Tensor, Tensor | None]
-"""What is to be added to the residual stream, and a bias of it."""
+"""The output of a part of a layer, to be added to the residual stream, and its bias."""
 
 
 def _norm(config: ModelConfig) -> nn.LayerNorm | nn.RMSNorm:
@@ -75,19 +75,19 @@ def _to_learn(module: nn.Module) -> bool:
 
 
 def _on_gpu_to_learn(module: nn.Module, x: Tensor) -> bool:
-    """Whether there are kernels for this pass (see `fused`)."""
+    """Whether this pass uses the training kernels (see `fused`)."""
     return has_kernels(x.device) and _to_learn(module)
 
 
 def _project(x: Tensor, *layers: nn.Linear) -> Sequence[Tensor]:
-    """What each of these layers makes of the same input."""
+    """The outputs of several linear layers for the same input."""
     if _to_learn(layers[0]):
         return torch.split(_joined(x, *layers), [layer.out_features for layer in layers], dim=-1)
     return [layer(x) for layer in layers]
 
 
 def _joined(x: Tensor, *layers: nn.Linear) -> Tensor:
-    """The same side by side: a large product reads its input once, and writes its gradient once."""
+    """The same outputs side by side, from one large product, which reads its input and writes its gradient once."""
     return functional.linear(x, torch.cat([layer.weight for layer in layers]))
 
 
@@ -156,7 +156,7 @@ class GeluMLP(nn.Module):
         return out
 
     def learn(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What to add, and a bias that is still to be added to it (a copy, as this one's may be gone by then)."""
+        """The output without its bias, and a copy of the bias, to be added later."""
         from reviser.model.kernels.fused import gelu
 
         hidden = gelu(functional.linear(x, self.fc1.weight), self.fc1.bias)
@@ -213,8 +213,9 @@ class DecoderLayer(nn.Module):
     ) -> Tensor | tuple[Tensor, Found]:
         """The residual stream after this layer.
 
-        With `found`, what came before this layer found and has not added to the stream: both after this layer, for
-        learning on a GPU, where adding, dropping and norming are one kernel. The seeds decide what is dropped.
+        `found` is the output of the part before, not yet added to the stream; both are then returned so after this
+        layer. Training on a GPU uses this, since one kernel adds, drops out and normalises. The seeds decide what is
+        dropped.
         """
         if found is not None and seeds is not None:
             return self._learn(x, found, rope, span, seeds)
@@ -235,7 +236,7 @@ class DecoderLayer(nn.Module):
         return x, self.mlp.learn(normed)
 
     def _add(self, x: Tensor, found: Tensor) -> Tensor:
-        """The residual stream with what a part of the layer found, some of it dropped."""
+        """The residual stream plus the output of a part of the layer, with dropout."""
         out: Tensor = x + self.dropout(found)
         return out
 
@@ -342,7 +343,7 @@ class Reviser(nn.Module):
         return states
 
     def _learn(self, embedded: Tensor, rope: tuple[Tensor, Tensor], span: PassSpan) -> Tensor:
-        """The final states from embeddings, with what each layer finds added where the next one begins."""
+        """The final states from embeddings; each part's output is added to the stream where the next part begins."""
         from reviser.model.kernels.fused import add_norm
 
         x = torch.zeros_like(embedded)
@@ -391,7 +392,7 @@ class Reviser(nn.Module):
     def prefill(
         self, ids: Tensor, cache: KVCache, *, canvas: CanvasBatch | None = None, counts: Sequence[int] | None = None
     ) -> Tensor:
-        """Take in ids (rows, ids) and score the action after each row's last: (rows, vocab)."""
+        """Read ids (rows, ids) and score the action after each row's last: (rows, vocab)."""
         states = self.hidden(ids, cache=cache, canvas=canvas, counts=counts)
         if counts is None:
             return self.logits(states[:, -1])
@@ -401,7 +402,7 @@ class Reviser(nn.Module):
 
     @torch.no_grad()
     def decode(self, ids: Tensor, cache: KVCache, *, canvas: CanvasBatch | None = None) -> Tensor:
-        """Take in one id per row, (rows,), and score the next action: (rows, vocab)."""
+        """Read one id per row, (rows,), and score the next action: (rows, vocab)."""
         return self.prefill(ids[:, None], cache, canvas=canvas)
 
     @torch.no_grad()
@@ -410,8 +411,8 @@ class Reviser(nn.Module):
     ) -> Tensor:
         """`decode` in shapes that never change, to be compiled once and replayed.
 
-        It attends over the whole capacity under a mask and reads where it is from `positions`
-        (`cache.positions()`), never from Python; the caller runs `cache.advance()` afterwards.
+        It attends over the whole capacity under a mask and reads its place from `positions` (`cache.positions()`),
+        never from Python; the caller runs `cache.advance()` afterwards.
         """
         states = self._trunk(ids[:, None], cache.static_span(positions), cache, canvas)
         return self.logits(states[:, 0])

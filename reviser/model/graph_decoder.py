@@ -1,8 +1,8 @@
-"""One history on a GPU: a step of the model in shapes that never change, recorded once and replayed.
+"""A decoder of one history on a GPU: each step has the same shapes, so that it is recorded once and replayed.
 
-At one id a step a GPU waits for the host, which starts some hundred kernels. A recorded graph starts them all at
-once. The step attends over a window of slots under a mask; one graph is recorded for each window that a history
-grows into. On another device the same step runs without a graph.
+At one id a step a GPU waits for the host, which starts some hundred kernels. A recorded graph starts them all at once.
+The step attends over a window of slots under a mask; one graph is recorded for each window size that a history reaches.
+On another device the same step runs without a graph.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WINDOW: Final = 256
 class GraphDecoder(TorchDecoder):
     """A decoder whose steps are replays of CUDA graphs; prompts are read by the plain model.
 
-    The scores that a call returns are overwritten by the next one.
+    The next call overwrites the scores that a call returns.
     """
 
     def __init__(self, model: Reviser, capacity: int | None = None) -> None:

@@ -1,8 +1,8 @@
-"""Which tensors a model consists of, and how its matrices are kept when quantised; needs no torch.
+"""Tensor layout: the tensors of a model, and how its matrices are stored when quantised; needs no torch.
 
-A quantised matrix `name` is kept as tensors `name.codes` (two codes a byte at four bits: column i of a
-group below, column i + 16 above), `name.row_scales` and, at four bits, `name.scales`, `name.minima` and
-`name.row_minima`. Columns are padded with zeros to whole groups. Everything else is kept as it is.
+A quantised matrix `name` is stored as tensors `name.codes` (two codes a byte at four bits: column i of a group in the
+low half, column i + 16 in the high half), `name.row_scales` and, at four bits, `name.scales`, `name.minima` and
+`name.row_minima`. Columns are padded with zeros to whole groups. Other tensors are stored unchanged.
 
 `reviser.model.quantised` says what these numbers mean.
 """
@@ -25,9 +25,9 @@ _PARTS: Final = ("values", "codes", "row_scales", "scales", "row_minima", "minim
 
 @dataclass(frozen=True, slots=True)
 class Quantisation:
-    """How many bits a weight takes; `table_bits` is for the embedding and the output.
+    """The number of bits of a weight; `table_bits` is for the embedding and the output.
 
-    Those two bear four bits badly.
+    Those two lose much quality at four bits.
     """
 
     bits: Literal[4, 8]
@@ -103,7 +103,7 @@ def tensor_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 
 def _canvas_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """The tensors with which a model sees the canvas; none if it does not."""
+    """The tensors of canvas conditioning; none without it."""
     if not config.uses_canvas:
         return {}
     square = (config.width, config.width)
@@ -135,10 +135,10 @@ def _canvas_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 
 def matrix_parts(rows: int, columns: int, bits: Bits) -> dict[str, QuantisedTensor]:
-    """What a matrix of that size is kept as.
+    """The tensors that store a matrix of that size.
 
-    The scales of rows are rounded to the range and precision of bfloat16 before anything is derived
-    from them, so a file that has them in two bytes has them exactly.
+    The scales of rows are rounded to the range and precision of bfloat16 before anything is derived from them, so a
+    file that stores them in two bytes has them exactly.
     """
     groups = -(-columns // GROUP)
     if bits == 32:
@@ -165,13 +165,13 @@ def quantised_tensors(config: ModelConfig, quantisation: Quantisation) -> dict[s
 
 
 def weight_count(config: ModelConfig) -> int:
-    """How many numbers a model without canvas conditioning has learned."""
+    """The number of parameters of a model without canvas conditioning."""
     matrices = sum(prod(shape) for shape in matrix_shapes(config).values())
     return matrices + sum(vector_sizes(config).values())
 
 
 def parts_of(tensors: Mapping[str, T], name: str) -> dict[str, T]:
-    """The parts of one matrix among a model's tensors."""
+    """The tensors of one matrix, by part, among a model's tensors."""
     parts = {part: tensors[f"{name}.{part}"] for part in _PARTS if f"{name}.{part}" in tensors}
     if not parts:
         raise ValueError(f"The quantised matrix '{name}' is missing.")
@@ -179,7 +179,7 @@ def parts_of(tensors: Mapping[str, T], name: str) -> dict[str, T]:
 
 
 def bits_of(parts: Mapping[str, object]) -> Bits:
-    """How many bits a weight takes in a matrix of these parts."""
+    """The number of bits of a weight in a matrix of these parts."""
     if "values" in parts:
         return 32
     return 4 if "scales" in parts else 8

@@ -1,4 +1,4 @@
-"""Weights in 4 or 8 bits: how they are rounded and what they stand for.
+"""Quantisation of weights to 4 or 8 bits: how they are rounded and what the codes mean.
 
 Eight bits: a weight is its row's scale times a code from -127 to 127.
 
@@ -6,11 +6,11 @@ Four bits: groups of 32 columns share a scale and a minimum, each a byte,
 
     weight = row_scale * scale * code - row_minimum * minimum,    code 0 to 15
 
-That is four and a half bits a weight, and 32 for each row, whose scale and minimum are numbers that
-bfloat16 has. Unevenly placed groups keep all 16 codes, which small models need: with one scale and no
-minimum they lose many times as much.
+That is four and a half bits a weight, and 32 for each row, whose scale and minimum are exact in bfloat16. With a
+minimum, unevenly distributed groups use all 16 codes, which small models need: with one scale and no minimum they lose
+many times as much.
 
-`reviser.model.layout` says how these numbers are kept.
+`reviser.model.layout` says how these numbers are stored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Attempt = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tenso
 def attempt(
     groups: Tensor, high: Tensor, row_scales: Tensor, row_minima: Tensor, first_minimum: Tensor, steps: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Scales and minima so many `steps` from the obvious ones, and the error of each group with them."""
+    """Scales and minima `steps` away from the simple choice, and the error of each group with them."""
     minimum = (first_minimum + steps[1]).clamp(0, 255)
     lowered = row_minima * minimum
     obvious = ((high + lowered) / 15 / _nonzero(row_scales)).round()
@@ -77,7 +77,7 @@ def quantise(weight: Tensor, bits: Bits, *, thorough: bool = False) -> dict[str,
 
 
 def dequantise(parts: Mapping[str, Tensor], columns: int) -> Tensor:
-    """The matrix that `parts` stand for, without its padding."""
+    """The matrix that `parts` encode, without its padding."""
     if "values" in parts:
         return parts["values"][:, :columns]
     codes, row_scales = parts["codes"], parts["row_scales"].float()[:, None]
@@ -91,9 +91,9 @@ def dequantise(parts: Mapping[str, Tensor], columns: int) -> Tensor:
 
 
 def rounded(weight: Tensor, bits: Bits, of_try: Attempt = attempt) -> Tensor:
-    """What a thoroughly quantised matrix stands for: the weights as a model file will have them.
+    """The weights after a thorough quantisation, as a model file will have them.
 
-    `of_try` may be a compiled `attempt`, which makes one pass over memory of it.
+    `of_try` may be a compiled `attempt`, which makes one pass over memory.
     """
     whole = weight.detach().float()
     if bits != 4:
@@ -106,7 +106,7 @@ def rounded(weight: Tensor, bits: Bits, of_try: Attempt = attempt) -> Tensor:
 
 
 def _rounded_up(x: Tensor) -> Tensor:
-    """The next number up that bfloat16 has; down would clip the largest weights. Not for negatives."""
+    """The next bfloat16 number up; rounding down would clip the largest weights. Not for negative numbers."""
     return ((x.view(torch.int32) + 0xFFFF) & -0x10000).view(torch.float32)
 
 
@@ -116,7 +116,7 @@ def _nonzero(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Four:
-    """Rows in four bits: codes (rows, groups, 32), a byte's scale and minimum a group, two numbers a row."""
+    """Rows in four bits: codes (rows, groups, 32), a byte each for a group's scale and minimum, two numbers a row."""
 
     codes: Tensor
     scales: Tensor
@@ -141,7 +141,7 @@ class _Four:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What rows of groups need: how far each group reaches up and down, and what a byte is worth in each row."""
+    """The range of each group, and the unit of its byte-sized scale and minimum in each row."""
 
     groups: Tensor
     high: Tensor
@@ -160,7 +160,7 @@ class _Bounds:
 
 
 def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...], of_try: Attempt) -> _Four:
-    """The codes, and of the scales and minima tried those with the least error in each group."""
+    """The codes with the scales and minima, among those tried, that have the least error in each group."""
     bounds = _Bounds.of(rows)
     given = (bounds.groups, bounds.high, bounds.row_scales, bounds.row_minima, bounds.first_minimum)
     steps = torch.tensor(tries, dtype=rows.dtype, device=rows.device)
@@ -180,8 +180,8 @@ def quantise_model(
 ) -> dict[str, Tensor]:
     """All tensors of a model, its matrices quantised.
 
-    `table_bits` is for the embedding and the output, which bear four bits badly: they are kept in
-    eight unless asked otherwise.
+    `table_bits` is for the embedding and the output, which lose much quality at four bits: they are stored in eight by
+    default.
     """
     if model.config.uses_canvas:
         raise ValueError("A model conditioned on the canvas is not quantised.")
@@ -213,7 +213,7 @@ def save_quantised(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[
 
 
 def load_quantised(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, mapped into memory: nothing is read before it is used."""
+    """The tensors of a file, mapped into memory: pages are read when they are used."""
     from safetensors.torch import load_file
 
     return load_file(path)

@@ -1,4 +1,4 @@
-"""The tables of rotary positions; needs no torch."""
+"""Tables of rotary positions; needs no torch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Table = NDArray[np.float32]
 def rope_tables(config: ModelConfig, positions: int) -> tuple[Table, Table]:
     """Cosine and sine of the first `positions` (rows) by frequency (columns, half a head of them).
 
-    Frequencies and angles are rounded to single precision, as models are trained with them; everything
-    between is computed in double precision, so that every machine has the same tables.
+    Frequencies and angles are rounded to single precision, as models are trained with them; the rest is computed in
+    double precision, so that every machine has the same tables.
     """
     even = np.arange(0, config.head_dim, 2, dtype=np.float64)
     frequency = (config.rope_theta ** (-even / config.head_dim)).astype(np.float32)

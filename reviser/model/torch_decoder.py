@@ -1,5 +1,4 @@
-"""The model in torch as a decoder: works wherever torch does, and reads many texts together, which is quick on a
-GPU."""
+"""A decoder by the torch model: it works wherever torch does, and reads many texts together, which is fast on a GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _POSITIONS: Final = 4096
 
 
 class TorchDecoder:
-    """A `reviser.model.scoring.ReadingDecoder` on the plain model."""
+    """A `reviser.model.scoring.ReadingDecoder` by the plain torch model."""
 
     rereads = True
 
@@ -119,7 +118,7 @@ class TorchRows:
             self._texts[row] += text
 
     def _read_row(self, row: int) -> Tensor:
-        """The scores after a row's text, of which what was scored before need not be read again."""
+        """The scores after a row's text; the part that was scored before is not read again."""
         decoder = self._decoders.get(row)
         if decoder is None:
             decoder = self._decoders[row] = TorchDecoder(self._model, self.room)
@@ -128,7 +127,7 @@ class TorchRows:
         return torch.from_numpy(decoder.prefill(text[decoder.length :]))
 
     def _last_states(self, texts: Sequence[tuple[list[int], int]]) -> Tensor:
-        """The final states of the last so many ids of each text, one after the other."""
+        """The final states of the last ids of each text (as many as its number says), concatenated."""
         longest = max(len(text) for text, _ in texts)
         padded = [text + [0] * (longest - len(text)) for text, _ in texts]
         hidden = self._model.hidden(torch.tensor(padded, device=self._model.cos.device))

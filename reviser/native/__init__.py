@@ -1,15 +1,15 @@
-"""Fast decoding on the processor: a step of the model as one call into a small C library.
+"""Fast decoding on the processor: a step of the model is one call into a small C library.
 
 `NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `NativeBatch` keeps several on the
-weights of a decoder. `make_decoder(model)` gives the fastest decoder that this machine and this model allow, which
-without the library, or on another device than the processor, is the model itself.
+weights of a decoder. `make_decoder(model)` gives the fastest decoder that this machine and this model allow; without
+the library, or on another device than the processor, it is the torch model.
 
-The library is in wheels for a platform, and is built when the package is installed from its source, if there is a C
-compiler. `available()` says whether it is there, `why_missing()` why not, and `REVISER_NATIVE=0` keeps it from
-being used. `REVISER_NATIVE_LIBRARY` names another build of it, as `make sanitize` does.
+Wheels contain the library; installation from source builds it if there is a C compiler. `available()` says whether it
+is there, `why_missing()` why not, and `REVISER_NATIVE=0` switches it off. `REVISER_NATIVE_LIBRARY` names another build
+of it, as `make sanitize` does.
 
-The names below are looked up when first used, so that the sampler can use the library without torch, and
-`--version` can look for it without numpy.
+The names below are looked up when first used, so that the sampler can use the library without torch, and `--version`
+can look for it without numpy.
 """
 
 from importlib import import_module

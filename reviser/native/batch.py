@@ -1,4 +1,4 @@
-"""Several histories that the native decoder reads together."""
+"""A batch of histories that the native decoder reads together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMON: Final = 4096
 
 
 class Weights(Protocol):
-    """What rows need of a native decoder: its weights and threads in the library, which take one call at a time."""
+    """The part of a native decoder that rows use: its weights and threads in the library, one call at a time."""
 
     @property
     def library(self) -> ctypes.CDLL: ...
@@ -39,18 +39,17 @@ class Weights(Protocol):
 class NativeBatch:
     """Histories in rows, each of its own length, on the weights and threads of a decoder.
 
-    The decoder's own history stays as it is. The products of a call go over the ids of all rows together, so many
-    rows cost much less than one after the other. What a row gets is the same, to the last bit, whatever the others
-    read.
+    The decoder's own history is not affected. The products of a call go over the ids of all rows together, so many rows
+    cost much less than one after the other. The result of a row is the same, to the last bit, whatever the others read.
 
-    Memory is taken as rows fill. `close`, or leaving a `with` block, gives it back. Calls may come from any thread.
+    Memory is allocated as rows fill. `close`, or leaving a `with` block, frees it. Calls may come from any thread.
     """
 
     def __init__(self, decoder: Weights, rows: int, room: int | None = None, *, halved: bool = False) -> None:
         """Make `rows` empty rows for `room` ids each, by default as many as the decoder can hold.
 
-        With `halved`, texts may be read in floats of sixteen bits where many ids take less time so (with AMX),
-        though a few take more. The scores are as exact, but rounded otherwise than those of the decoder itself.
+        With `halved`, texts may be read in 16-bit floats where many ids take less time so (with AMX), though a few take
+        more. The scores are as exact, but rounded differently from those of the decoder itself.
         """
         self._handle: int | None = None
         self._decoder = decoder
@@ -67,9 +66,9 @@ class NativeBatch:
             raise MemoryError("The native decoder could not get memory for a batch.")
 
     def read(self, rows: Sequence[int], texts: Sequence[Sequence[int]]) -> Scores:
-        """Read a text into each of these different rows, after what is there, and score what follows each.
+        """Read a text into each of these different rows, after what is there, and score the id after each.
 
-        The array that is returned is overwritten by the next call.
+        The next call overwrites the array that is returned.
         """
         logits = self._logits[: len(texts)]
         read = self._decoder.library.reviser_batch_read
@@ -132,7 +131,7 @@ class NativeBatch:
     def _read(
         self, function: Callable[..., int], rows: Sequence[int], texts: Sequence[Sequence[int]], last: Sequence[object]
     ) -> None:
-        """Call one of the library's functions that read texts, whose `last` arguments are its own."""
+        """Call one of the library's functions that read texts; `last` are the arguments that only it has."""
         if len(set(rows)) < len(rows) or not set(rows) <= set(range(len(self.lengths))):
             raise ReviserError(f"texts go into different rows, from 0 to {len(self.lengths) - 1}")
         if len(rows) != len(texts) or not all(texts):
@@ -160,17 +159,17 @@ class NativeBatch:
         return self.lengths[row] == self.room
 
     def clear(self, row: int) -> None:
-        """Forget what was read into a row; costs nothing."""
+        """Forget what was read into a row; costs no time."""
         self.lengths[row] = 0
 
     def truncate(self, row: int, length: int) -> None:
-        """Forget what was read into a row after its first `length` ids; costs nothing."""
+        """Forget what was read into a row after its first `length` ids; costs no time."""
         if not 0 <= length <= self.lengths[row]:
             raise ReviserError(f"{self.lengths[row]} ids were read into the row: they cannot be cut to {length}")
         self.lengths[row] = length
 
     def close(self) -> None:
-        """Give back the memory, after a call that is under way on another thread."""
+        """Free the memory, after a call in progress on another thread."""
         with self._decoder.lock:
             if self._handle is not None:
                 self._decoder.library.reviser_batch_free(self._handle)

@@ -1,4 +1,4 @@
-"""An id drawn from scores: by the library in one call, or in numpy."""
+"""Drawing of an id from scores: by the library in one call, or in numpy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANKED_BYTES: Final = RANKED.itemsize
 
 @dataclass(frozen=True, slots=True)
 class DrawingRule:
-    """How an id is drawn: of the `count` highest scores (None: of all), at a temperature above 0, cut by top-p and
+    """The settings of a draw: from the `count` highest scores (None: all), at a temperature above 0, cut by top-p and
     min-p.
 
     The probabilities of `moves` are raised to `power`; see `with_sharper_moves`.
@@ -45,28 +45,28 @@ class Chooser(Protocol):
     def choose(
         self, scores: NDArray[np.float32], allowed: NDArray[np.bool_], moving: bool, drawn: float
     ) -> Drawn | None:
-        """Draw one of the allowed ids by a number from 0 up to 1; None if there is none with a chance, or a score
-        is infinite.
+        """Draw one of the allowed ids by a number in [0, 1); None if none has a probability above 0, or a score is
+        infinite.
 
         Of equal scores the lower id comes first. `moving` says that the last action was a move.
         """
 
 
 def make_chooser(rule: DrawingRule) -> Chooser:
-    """The fastest chooser here."""
+    """The fastest chooser on this machine."""
     loaded = native.library()
     return NumpyChooser(rule) if loaded is None else NativeChooser(rule, loaded)
 
 
 def certain(id: int) -> bytes:
-    """Candidates of which there is one."""
+    """A list of candidates that has one, with probability 1."""
     return struct.pack("=qd", id, 1.0)
 
 
 class NativeChooser:
-    """Draws in the library.
+    """A chooser that draws in the library.
 
-    To ask an array for its address takes longer than much of the rest, so addresses are kept.
+    Asking an array for its address takes longer than most of a draw, so addresses are cached.
     """
 
     def __init__(self, rule: DrawingRule, loaded: ctypes.CDLL) -> None:
@@ -117,7 +117,7 @@ class NativeChooser:
 
 
 class _Addresses:
-    """The addresses of a few arrays, which are kept with them."""
+    """A cache of the addresses of a few arrays, which are kept alive with them."""
 
     def __init__(self, kind: np.dtype[Any], most: int) -> None:
         self._kind = kind
@@ -125,7 +125,7 @@ class _Addresses:
         self._known: dict[int, tuple[NDArray[Any], int]] = {}
 
     def find(self, array: NDArray[Any]) -> tuple[NDArray[Any], int]:
-        """An array as the library can read it, and its address."""
+        """An array that the library can read, and its address."""
         found = self._known.get(id(array))
         if found is None:
             if len(self._known) == self._most:
@@ -139,7 +139,7 @@ class _Addresses:
 
 
 class NumpyChooser:
-    """Draws in numpy."""
+    """A chooser that draws in numpy."""
 
     def __init__(self, rule: DrawingRule) -> None:
         self._rule = rule
@@ -169,7 +169,7 @@ class NumpyChooser:
         return id, probability, ranking.tobytes()
 
     def _cut(self, probabilities: NDArray[np.float64]) -> int:
-        """How many of the falling probabilities top-p and min-p leave; always one at least."""
+        """The number of probabilities, in falling order, that top-p and min-p keep; at least one."""
         rule, keep = self._rule, len(probabilities)
         if rule.top_p < 1:
             keep = min(keep, int(np.searchsorted(np.cumsum(probabilities), rule.top_p)) + 1)
@@ -186,10 +186,10 @@ def with_sharper_moves(
     moving: bool,
     odds: float = 1.0,
 ) -> NDArray[np.float64]:
-    """The probabilities with those of moves raised to a power.
+    """The probabilities, with those of moves raised to a power.
 
-    The odds of a move, whichever it is, become `odds` times what they were. After a move (`moving`) they do not:
-    all other actions together are then one more choice among the moves, and keep their proportions.
+    The odds of any move become `odds` times what they were. After a move (`moving`) they are not kept: all other
+    actions together then count as one more choice among the moves, and keep their proportions.
     """
     # Moves are the last ids or nearly so, and mostly none of them is likely.
     if candidates.max(initial=-1) < moves.start:
@@ -219,7 +219,7 @@ def with_sharper_moves(
 
 
 def _draw(probabilities: NDArray[np.float64], drawn: float) -> int:
-    """The place where probabilities, added up one by one, pass `drawn`."""
+    """The index at which the cumulative probability passes `drawn`."""
     # The likeliest come first, so few are added, and faster one by one than all by numpy.
     for place, probability in enumerate(probabilities.tolist()):
         drawn -= probability

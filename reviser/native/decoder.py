@@ -1,4 +1,4 @@
-"""The native decoder of one history, and the choice between it and the model in torch."""
+"""The native decoder of one history, and the choice between it and the torch model."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _KINDS = {"U8": np.dtype(np.uint8), "I8": np.dtype(np.int8), "BF16": np.dtype(np
 
 @dataclass(frozen=True)
 class Profile:
-    """Seconds spent since profiling began, as the calling thread saw them.
+    """Seconds spent since profiling began, measured on the calling thread.
 
-    `matrices` counts products with weights, and `preparation` the part of them that is norms and
-    rounding of their input. `attention` counts rotation and the cache, too.
+    `matrices` counts products with weights, and `preparation` the part of them that is norms and rounding of their
+    input. `attention` includes rotation and the cache.
     """
 
     steps: int
@@ -63,12 +63,12 @@ def _capacity(config: ModelConfig, wanted: int | None) -> int:
 
 
 class NativeDecoder:
-    """Decodes in the C library: a `reviser.model.scoring.ReadingDecoder`.
+    """A `reviser.model.scoring.ReadingDecoder` in the C library.
 
-    The array that `prefill` and `decode` return is overwritten by the next call.
+    The next call overwrites the array that `prefill` and `decode` return.
 
-    Calls may come from any thread; they wait for one another. A forked child may go on with its copy. `close`,
-    or leaving a `with` block, gives back the memory and the threads.
+    Calls may come from any thread; they wait for one another. A forked child may go on with its copy. `close`, or
+    leaving a `with` block, frees the memory and ends the threads.
     """
 
     rereads = False
@@ -84,8 +84,8 @@ class NativeDecoder:
     ) -> None:
         """Pack the tensors of `quantise_model`, of torch's or numpy's kind.
 
-        `threads` is the number of processors by default, at most 8, or `REVISER_THREADS`. `level`
-        chooses an instruction set among `levels()`, the best by default, or `REVISER_LEVEL`.
+        `threads` is by default `REVISER_THREADS`, else the number of processors, at most 8. `level` chooses an
+        instruction set among `levels()`, by default `REVISER_LEVEL`, else the best.
         """
         self._handle: int | None = None
         # Held during every call, as the library takes one at a time.
@@ -205,7 +205,7 @@ class NativeDecoder:
 
     @property
     def handle(self) -> int:
-        """The library's decoder; good only while the lock is held. Refused after `close`."""
+        """The library's pointer to the decoder, valid only while the lock is held; raises an error after `close`."""
         if self._handle is None:
             raise ReviserError("the decoder is closed")
         return self._handle
@@ -230,7 +230,7 @@ class NativeDecoder:
             return self._have_read(1, status)
 
     def _have_read(self, count: int, status: int) -> Logits:
-        """The scores after so many more ids, if the library has read them."""
+        """The scores after `count` more ids; raises an error if the library refused them."""
         if status == native.OK:
             self._length += count
             return self._logits
@@ -239,7 +239,7 @@ class NativeDecoder:
         raise refusal(status, self.config)
 
     def truncate(self, length: int) -> None:
-        """Forget everything after the first `length` ids; costs nothing."""
+        """Forget everything after the first `length` ids; costs no time."""
         with self.lock:
             if not 0 <= length <= self._length:
                 raise ReviserError(f"{self._length} ids were read: they cannot be cut to {length}")
@@ -252,7 +252,7 @@ class NativeDecoder:
 
     @property
     def step_bytes(self) -> int:
-        """Bytes of weights that reading one id takes."""
+        """The bytes of weights that are read for one id."""
         with self.lock:
             held: int = self.library.reviser_step_bytes(self.handle)
         return held
@@ -265,7 +265,7 @@ class NativeDecoder:
         return held
 
     def start_profile(self) -> None:
-        """Measure from here on; costs a hundredth of the speed."""
+        """Measure from here on; slows decoding by about one percent."""
         with self.lock:
             self.library.reviser_profile(self.handle, 1, None)
 
@@ -282,7 +282,7 @@ class NativeDecoder:
         )
 
     def close(self) -> None:
-        """Give back everything, after a call that is under way on another thread."""
+        """Free memory and threads, after a call in progress on another thread."""
         with self.lock:
             if self._handle is not None:
                 self.library.reviser_free(self._handle)
@@ -306,7 +306,7 @@ def _check_filled(status: int, name: str) -> None:
 
 
 def _forget_pages(values: Array) -> None:
-    """Give back the memory of an array in a mapped file: the library has packed it, and nobody reads it soon again."""
+    """Release the mapped pages of an array that the library has packed, since it will not be read soon again."""
     owner: Any = values
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj

@@ -1,4 +1,4 @@
-"""The C library behind ctypes: where it lies, its structures and its functions."""
+"""The C library behind ctypes: its path, structures and functions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Questions(ctypes.Structure):
 
 
 def library() -> ctypes.CDLL | None:
-    """The library, or None when it was not built, is out of date or is switched off."""
+    """The library, or None if it was not built, is out of date or is switched off."""
     found = _load()
     return None if isinstance(found, str) else found
 
@@ -97,7 +97,7 @@ def why_missing() -> str:
 
 @cache
 def _load() -> ctypes.CDLL | str:
-    """The library, or why there is none."""
+    """The library, or the reason why it cannot be used."""
     if os.environ.get("REVISER_NATIVE") == "0":
         return "REVISER_NATIVE=0 switches them off"
     path = Path(os.environ.get("REVISER_NATIVE_LIBRARY") or Path(__file__).parent / FILE)
@@ -146,7 +146,7 @@ def available() -> bool:
 
 
 def slow_notice() -> str:
-    """One sentence for users whose models run slowly for lack of the library; empty for others."""
+    """A sentence for users whose models run slowly because the library is missing; empty otherwise."""
     reason = why_missing()
     return f"compiled kernels are missing, so models run slowly, in torch: {reason}" if reason else ""
 

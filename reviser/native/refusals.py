@@ -1,4 +1,4 @@
-"""What the library refuses, as errors."""
+"""Status codes of the library as errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class CacheFull(ReviserError):
 
 
 def refusal(status: int, config: ModelConfig) -> ReviserError:
-    """Why the library did not read some ids."""
+    """The error for a status with which the library refused to read ids."""
     if status == BAD_ID:
         return ReviserError(f"an id is outside the vocabulary of {config.vocab_size} ids")
     return ReviserError("a decoder reads at least one id")

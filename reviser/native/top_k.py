@@ -1,4 +1,4 @@
-"""What is likeliest among many ids, found in one pass over their scores."""
+"""The likeliest ids of a vocabulary, found in one pass over their scores."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Models behind an OpenAI-compatible completions endpoint: a server of our own, and the client of any such server."""
+"""Models behind an OpenAI-compatible completions endpoint: our own server, and a client for any such server."""

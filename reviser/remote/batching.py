@@ -1,4 +1,4 @@
-"""Histories of many requests, scored together: what was read before is kept in rows and not read again."""
+"""Batched scoring of the histories of many requests; histories are cached in rows and not read again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from reviser.native.batch import NativeBatch
 from reviser.native.decoder import NativeDecoder
 
 ROWS = 64
-"""Histories that are kept, and scored together, at the most."""
+"""The most histories that are cached, and scored together."""
 # A row is taken over by a history that shares at least half of it, and more than a few words.
 _LEAST_SHARED = 8
 
 
 @dataclass
 class Wanted:
-    """A history whose next id is to be scored."""
+    """A history whose next id is to be scored, and the future for its scores."""
 
     history: list[int]
     canvas: Canvas
@@ -32,13 +32,13 @@ class Wanted:
 
 
 class Scorer(Protocol):
-    """Scores several histories at once; each answer is an array of its own."""
+    """Scores several histories at once; each result is an array of its own."""
 
     def score(self, wanted: Sequence[Wanted]) -> list[Scores]: ...
 
 
 class OneByOne:
-    """For models that cannot read several histories together."""
+    """A scorer for models that cannot read several histories together."""
 
     def __init__(self, policy: SessionPolicy) -> None:
         self._policy = policy
@@ -59,7 +59,7 @@ class _HistoryRow:
 
 
 class HistoryRows:
-    """Rows of the native decoder. A history goes into the row that holds the most of it."""
+    """A scorer on rows of the native decoder; a history is read into the row that shares the most with it."""
 
     def __init__(self, decoder: NativeDecoder, rows: int = ROWS) -> None:
         self._batch = NativeBatch(decoder, rows)
@@ -102,7 +102,7 @@ class HistoryRows:
         return best if best >= 0 else min(free, key=lambda place: self._rows[place].used)
 
     def _cut(self, place: int, history: list[int]) -> list[int]:
-        """Keep what a row shares with a history, and return what is left to read: one id at least."""
+        """Shorten a row to what it shares with a history; returns the ids left to read, at least one."""
         row = self._rows[place]
         shared = min(shared_length(row.seen, history), len(history) - 1)
         self._batch.truncate(place, shared)
@@ -111,9 +111,9 @@ class HistoryRows:
 
 
 def scorer_of(policy: SessionPolicy, rows: int = ROWS) -> Scorer:
-    """What scores best here. One row is the engine as it is, with the same scores to the last bit.
+    """The best scorer for a policy. With one row it is the engine itself, with the same scores to the last bit.
 
-    More than one are read by other kernels, which round a little otherwise.
+    Several rows are read by other kernels, which round differently.
     """
     if rows > 1 and isinstance(policy, ModelPolicy) and isinstance(policy.decoder, NativeDecoder):
         return HistoryRows(policy.decoder, rows)
@@ -121,7 +121,7 @@ def scorer_of(policy: SessionPolicy, rows: int = ROWS) -> Scorer:
 
 
 class Batcher:
-    """A thread that scores whatever is wanted at the moment, all together; the rest waits for its next turn."""
+    """A thread that scores all waiting histories together; those that arrive meanwhile wait for its next turn."""
 
     def __init__(self, scorer: Scorer, rows: int = ROWS) -> None:
         self._scorer = scorer
@@ -131,7 +131,7 @@ class Batcher:
         self._thread.start()
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
-        """The scores after a history; waits for its turn."""
+        """The scores after a history; blocks until they are computed."""
         wanted = Wanted(list(history), canvas)
         self._queue.put(wanted)
         return wanted.scores.result()

@@ -1,4 +1,4 @@
-"""A completions endpoint over HTTP: one connection for each thread, and a sentence for whatever goes wrong."""
+"""An HTTP client of a completions endpoint: one connection for each thread, and errors as one sentence."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LARGEST_ANSWER = 1 << 24
 
 
 class ServerError(ReviserError):
-    """A server that cannot be reached, is too slow, or answers something else than was asked."""
+    """A server that cannot be reached, is too slow, or gives an unexpected answer."""
 
 
 class Refused(ServerError):
-    """A request that the server understood and refused; `status` is HTTP's."""
+    """A request that the server refused; `status` is the HTTP status."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -33,7 +33,7 @@ class Refused(ServerError):
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens: `base` is the path before `/v1`."""
+    """The address of a server: `base` is the path before `/v1`."""
 
     scheme: str
     host: str
@@ -58,7 +58,7 @@ class Address:
 
 
 class CompletionsClient:
-    """Asks a server; may be used from several threads."""
+    """Sends requests to a server; may be used from several threads."""
 
     def __init__(self, url: str, *, key: str | None = None, timeout: float | None = None) -> None:
         self.address = Address.parse(url)
@@ -133,7 +133,7 @@ class CompletionsClient:
         return ServerError(f"the server at {self.address} cannot be reached: {reason}")
 
     def _refusal(self, status: int, content: bytes) -> str:
-        """What the server says about a request that it refused, in one line."""
+        """The server's explanation of a refused request, in one line."""
         try:
             said = json.loads(content)
             told = said.get("error", said)

@@ -1,4 +1,4 @@
-"""Completions as OpenAI's interface and vLLM's additions to it have them: what is asked, and what is answered."""
+"""Completion requests and responses in OpenAI's format with vLLM's additions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KNOWN = {
 
 
 class BadRequest(ReviserError):
-    """A request that makes no sense; `status` is HTTP's."""
+    """An invalid request; `status` is the HTTP status."""
 
     def __init__(self, sentence: str, status: int = 400) -> None:
         super().__init__(sentence)
@@ -126,7 +126,7 @@ def _number(body: Mapping[str, Any], name: str, default: float | None, least: fl
 
 @dataclass(frozen=True)
 class ChosenId:
-    """One id of a completion, with the probabilities of the likeliest ones where they were asked for."""
+    """One id of a completion, with the likeliest ids' probabilities if they were requested."""
 
     id: int
     chance: float
@@ -144,7 +144,7 @@ class Completion:
         context: int,
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`wanted` is asked before each action but the first whether anyone still waits."""
+        """`wanted` is called before each action but the first; False means that the client has gone."""
         self._asked = asked
         self._wanted = wanted
         self._batcher = batcher
@@ -189,7 +189,7 @@ class Completion:
 
 
 class Wording:
-    """Completions in the words of the protocol."""
+    """Completions in the text and JSON of the protocol."""
 
     def __init__(self, model: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> None:
         self.model = model
@@ -198,7 +198,7 @@ class Wording:
         self._operators = operator_names(vocabulary)
 
     def text(self, ids: Sequence[int]) -> str:
-        """Actions as an engine writes them that takes them for tokens."""
+        """The actions as text, in the form of an engine that treats them as tokens."""
         parts: list[str] = []
         run: list[int] = []
         for id in ids:

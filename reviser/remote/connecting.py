@@ -1,4 +1,4 @@
-"""`openai:URL#NAME=LOCAL`: finding a served model, and seeing that it is the one we know."""
+"""`openai:URL#NAME=LOCAL`: connection to a served model, checked against the local model of the same vocabulary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROBE = "The quick, brown fox:\n it's 7 o'clock… 漢字"
 
 @dataclass(frozen=True)
 class Served:
-    """Which model of which server, and which model here has its tokenizer and vocabulary (None: the default)."""
+    """A parsed `openai:` name: the server, its model, and the local model with the same tokenizer (None: the default)."""
 
     url: str
     model: str | None = None
@@ -36,7 +36,7 @@ class Served:
 
 
 def connect(text: str, longest: int) -> LoadedModel:
-    """The model that `openai:URL#NAME=LOCAL` names; a sentence if it is not there, or is another."""
+    """The model that `openai:URL#NAME=LOCAL` names; raises `ReviserError` if it is not there or does not match."""
     served = Served.parse(text)
     client = CompletionsClient(served.url)
     record = _record(client, served.model)
@@ -56,7 +56,7 @@ def connect(text: str, longest: int) -> LoadedModel:
 
 
 def _record(client: CompletionsClient, wanted: str | None) -> Mapping[str, Any]:
-    """What the server says of the model that is wanted, by default of its first."""
+    """The server's record of a model, by default of its first."""
     answer = client.get("/v1/models")
     try:
         models = {str(model["id"]): model for model in answer["data"]}
@@ -74,7 +74,7 @@ def _record(client: CompletionsClient, wanted: str | None) -> Mapping[str, Any]:
 def _check_vocabulary(
     client: CompletionsClient, name: str, record: Mapping[str, Any], here: Description, tokenizer: Tokenizer
 ) -> None:
-    """See that the same ids mean the same there, by what the server says of itself or by trying."""
+    """Raise an error unless ids mean the same on the server, by its record or by a test request."""
     vocabulary = here.vocabulary
     known = name_of(here.folder)
     other = ServerError(

@@ -1,8 +1,8 @@
-"""A model that runs behind a completions endpoint, as a policy.
+"""Policies by models that run behind a completions endpoint.
 
 For each action the client sends the history as token ids and asks for the likeliest next ids with their probabilities.
-Canvas, mask and sampler stay here, so a run is the same as with a model on this machine: watched, paused, cancelled,
-undone. The server masks invalid ids too, so that none of the few ids that it names is one.
+Canvas, mask and sampler stay here, so a run is the same as with a local model: it can be shown, paused, cancelled and
+undone. The server masks invalid ids too, so that the few ids that it returns are all valid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_CHANCE = -9998.0
 
 
 class RemotePolicy:
-    """Scores by a model elsewhere; ids that it does not name have probability 0."""
+    """A policy by a remote model; ids that the server does not return have probability 0."""
 
     def __init__(
         self,

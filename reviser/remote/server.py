@@ -33,7 +33,7 @@ _OPERATOR = re.compile(r"(<\|[^|]+\|>)")
 
 @dataclass(frozen=True)
 class Service:
-    """A model and all that answers requests for it."""
+    """A model with everything needed to answer requests for it."""
 
     name: str
     vocabulary: Vocabulary
@@ -66,7 +66,7 @@ class Service:
         return {"object": "list", "data": [model]}
 
     def tokenize(self, body: Any) -> dict[str, object]:
-        """The history that a text is as a prompt; names of operators in it are their ids."""
+        """The history of a text as a prompt; names of operators in the text become their ids."""
         text = body.get("prompt") if isinstance(body, dict) else None
         if not isinstance(text, str):
             raise BadRequest("the prompt is a text")
@@ -78,7 +78,7 @@ class Service:
 
 
 class Server(ThreadingHTTPServer):
-    """Listens, with a thread for each connection; the model works in one."""
+    """An HTTP server with a thread for each connection; the model runs in one thread."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -94,7 +94,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{host!s}:{port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is no matter for the log."""
+        """Ignore the error of a client that has disconnected."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -157,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _is_waited_for(self) -> bool:
-        """Whether the client is still there: nothing is written for one that has gone."""
+        """Whether the client is still connected; otherwise generation ends."""
         try:
             readable, _, _ = select.select([self.connection], [], [], 0)
             return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
@@ -206,11 +206,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are many and say nothing."""
+        """Log nothing: requests are many."""
 
 
 def listen(model: LoadedModel, host: str, port: int, *, rows: int = ROWS) -> Server:
-    """A server that is bound to its place; `serve_forever` answers."""
+    """A server that is bound to its address; `serve_forever` answers requests."""
     try:
         return Server((host, port), Service.of(model, rows), os.environ.get(KEY_VARIABLE))
     except OSError as error:
@@ -218,7 +218,7 @@ def listen(model: LoadedModel, host: str, port: int, *, rows: int = ROWS) -> Ser
 
 
 def serve(model: LoadedModel, host: str, port: int, *, rows: int = ROWS) -> None:
-    """Answer until interrupted or terminated."""
+    """Answer requests until interrupted or terminated."""
     with listen(model, host, port, rows=rows) as server:
         print(f"{server.service.name} at {server.url}/v1", file=sys.stderr, flush=True)
 

@@ -1,4 +1,4 @@
-"""Shows recorded trajectories in one self-contained web page that replays them step by step."""
+"""The viewer: one self-contained web page that replays recorded trajectories step by step."""
 
 import html
 import json
@@ -15,7 +15,7 @@ _SCRIPT_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 @dataclass(frozen=True, slots=True)
 class ViewerStep:
-    """One action: the character edits it made, in order, and where it left the cursor.
+    """One action: its character edits, in order, and the cursor after it.
 
     Offsets count UTF-16 units, as JavaScript strings do.
     """
@@ -46,7 +46,7 @@ class ViewerTrajectory:
 
 
 def render_page(trajectories: Sequence[ViewerTrajectory], title: str = "Reviser trajectories") -> str:
-    """Return one HTML document that replays the trajectories and needs nothing else."""
+    """One HTML document that replays the trajectories and needs no other file."""
     if not trajectories:
         raise ValueError("a viewer page needs at least one trajectory")
     return Template(_part("page.html")).substitute(

@@ -1,1 +1,1 @@
-"""The formats of other programs: GGUF, Hugging Face folders, released torch files."""
+"""File formats of other programs: GGUF, Hugging Face folders, released torch files."""

@@ -1,4 +1,4 @@
-"""GGUF files of the Llama family, in and out."""
+"""Import and export of GGUF files of the Llama family."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TOKENIZER_JSON = "tokenizer.huggingface.json"
 
 
 class GgufType(StrEnum):
-    """How weights are stored in an exported file; norms are always f32."""
+    """The number format of weights in an exported file; norms are always f32."""
 
     f32 = "f32"
     f16 = "f16"
@@ -86,7 +86,7 @@ def _require_gguf() -> None:
 
 
 def _read_record(fields: Fields, path: Path) -> ExportRecord | None:
-    """What an export of ours says about itself."""
+    """The record that an export of ours carries; None in other files."""
     if "reviser.model" not in fields:
         return None
     if fields.get("reviser.version") != EXPORT_VERSION:
@@ -149,7 +149,7 @@ def _our_config(fields: Fields, tensors: Sequence[GgufTensor], path: Path) -> Mo
 
 
 def _short(value: Any) -> Any:
-    """GGUF keeps single precision: 9.99999974e-06 was written as 1e-05, and is read as that."""
+    """A number in its shortest form: GGUF keeps single precision, so 1e-05 comes back as 9.99999974e-06."""
     return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
@@ -206,7 +206,7 @@ def _permuted(weight: torch.Tensor, name: str, config: ModelConfig) -> torch.Ten
 
 
 def _heads(name: str, config: ModelConfig) -> int | None:
-    """How many heads' rows a tensor holds, for those that RoPE turns."""
+    """The number of heads of a tensor that RoPE rotates; None for others."""
     if name.endswith("attention.q.weight"):
         return config.heads
     return config.kv_heads if name.endswith("attention.k.weight") else None

@@ -1,4 +1,4 @@
-"""What a GGUF file holds, read within the file's bounds: its settings, and where its tensors are.
+"""The header of a GGUF file, read within the file's bounds: its settings, and where its tensors are.
 
 The layout is that of GGUF 2 and 3: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
@@ -33,7 +33,7 @@ _LARGEST_ALIGNMENT = 1 << 20
 
 @dataclass(frozen=True)
 class GgufTensor:
-    """A tensor as it is stored; `shape` counts numbers, from the outermost dimension."""
+    """A stored tensor; `shape` counts numbers, from the outermost dimension."""
 
     name: str
     kind: str
@@ -63,11 +63,11 @@ def read_gguf_file(path: Path) -> GgufFile:
 
 
 class _Damaged(Exception):
-    """What is wrong with a file, in words."""
+    """A fault of a file, with its description."""
 
 
 class _HeaderReader:
-    """A place in the file that moves on with what is read."""
+    """A reader of the header's values, one after the other."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data

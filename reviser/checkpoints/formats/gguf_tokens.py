@@ -1,4 +1,4 @@
-"""Tokenizers as GGUF metadata, in and out: byte-level BPE whose way of splitting text has a name."""
+"""Tokenizers as GGUF metadata: import and export of byte-level BPE whose pre-tokenizer has a name in GGUF."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TokenType(IntEnum):
 
 @dataclass(frozen=True)
 class GgufTokens:
-    """A tokenizer in the terms of GGUF."""
+    """A tokenizer as GGUF metadata."""
 
     pre: str
     tokens: list[str]
@@ -72,7 +72,7 @@ def tokenizer_from_gguf(source: GgufTokens) -> TokenizerJson:
 
 
 def tokenizer_to_gguf(data: TokenizerJson, vocabulary: Vocabulary) -> GgufTokens:
-    """A tokenizer.json and the operators behind it, as GGUF has them."""
+    """A tokenizer.json and the operators after it as GGUF metadata."""
     if data["model"].get("type") != "BPE":
         raise ReviserError("only byte-level BPE tokenizers can be exported to GGUF")
     texts: dict[int, str] = {id: text for text, id in data["model"]["vocab"].items()}

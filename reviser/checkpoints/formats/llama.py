@@ -1,4 +1,4 @@
-"""Hugging Face folders of the Llama family, in and out."""
+"""Import and export of Hugging Face folders of the Llama family."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EXPORT_VERSION = 1
 
 
 class TokenizerRecord(TypedDict):
-    """How the tokenizer of an export was before operators were added to it."""
+    """The tokenizer of an export before operators were added to it."""
 
     built_in: bool
     size: NotRequired[int]
@@ -56,7 +56,7 @@ class TokenizerRecord(TypedDict):
 
 
 class ExportRecord(TypedDict):
-    """What an export of ours says about itself."""
+    """The record that an export of ours carries about itself."""
 
     version: NotRequired[int]
     model: dict[str, object]
@@ -104,7 +104,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 
 def _read_record(settings: Mapping[str, Any], path: Path) -> ExportRecord | None:
-    """What an export of ours says about itself."""
+    """The record that an export of ours carries; None in other folders."""
     record = settings.get(EXPORT_KEY)
     if record is None:
         return None
@@ -158,7 +158,7 @@ def _our_settings(settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _rope_theta(settings: Mapping[str, Any], path: Path) -> Any:
-    """Older files have `rope_theta` and `rope_scaling`, newer ones both in `rope_parameters`."""
+    """The RoPE base; older files have `rope_theta` and `rope_scaling`, newer ones both in `rope_parameters`."""
     rope = settings.get("rope_parameters") or {}
     if not isinstance(rope, dict):
         raise ReviserError(f"{path} sets rope_parameters to {rope}, which is not supported")
@@ -169,7 +169,7 @@ def _rope_theta(settings: Mapping[str, Any], path: Path) -> Any:
 
 
 def _is_spare(name: str, config: ModelConfig) -> bool:
-    """Tensors that some files have and no model needs: tables, and the second copy of tied rows."""
+    """Whether a tensor is redundant: a table, or the second copy of tied rows."""
     return name.endswith("rotary_emb.inv_freq") or (config.tied and name == "lm_head.weight")
 
 
@@ -187,7 +187,7 @@ def _recorded_config(record: ExportRecord, path: Path) -> ModelConfig:
 
 
 def _recover(model: Reviser, record: ExportRecord, tokenizer: bytes, path: Path) -> Checkpoint:
-    """Our own export, as it was before."""
+    """The checkpoint from which an export of ours was made."""
     try:
         vocabulary = Vocabulary.from_dict(record["vocabulary"])
         data = parse_json(tokenizer, f"{TOKENIZER_FILE} beside {path}")
@@ -253,7 +253,7 @@ def _their_settings(checkpoint: Checkpoint, precision: str) -> dict[str, object]
 
 
 def export_record(checkpoint: Checkpoint) -> ExportRecord:
-    """What an export carries so that it can be served with the mask and imported again exactly."""
+    """The record of an export, with which it can be served with the mask and imported again exactly."""
     return {
         "version": EXPORT_VERSION,
         "model": checkpoint.model.config.to_dict(),
@@ -279,7 +279,7 @@ def restored_tokenizer(data: TokenizerJson, record: TokenizerRecord) -> bytes | 
 
 
 def _generation(vocabulary: Vocabulary) -> dict[str, object]:
-    """The sampling of the paper's reported runs."""
+    """The sampling settings of the paper's reported runs, as a generation_config.json."""
     return {
         "bos_token_id": vocabulary.start_id,
         "eos_token_id": vocabulary.stop_id,

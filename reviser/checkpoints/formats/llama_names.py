@@ -1,4 +1,4 @@
-"""What the tensors of a Llama model are called: here, by Hugging Face and in GGUF."""
+"""Tensor names of Llama models: ours, Hugging Face's and GGUF's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAYER = (
 
 
 def hugging_face_names(layers: int, tied: bool) -> dict[str, str]:
-    """Our name of each tensor, with the one in a Hugging Face folder."""
+    """The Hugging Face name of each of our tensors."""
     names = {"embedding.weight": "model.embed_tokens.weight"}
     for layer in range(layers):
         for ours, theirs, _ in _LAYER:
@@ -29,7 +29,7 @@ def hugging_face_names(layers: int, tied: bool) -> dict[str, str]:
 
 
 def gguf_names(layers: int, tied: bool) -> dict[str, str]:
-    """Our name of each tensor, with the one in a GGUF file."""
+    """The GGUF name of each of our tensors."""
     names = {"embedding.weight": "token_embd.weight"}
     for layer in range(layers):
         for ours, _, theirs in _LAYER:
@@ -39,7 +39,7 @@ def gguf_names(layers: int, tied: bool) -> dict[str, str]:
 
 
 def check_exportable(config: ModelConfig) -> None:
-    """Other engines know the Llama architecture, and neither the paper's nor canvas conditioning."""
+    """Raise an error for the paper's architecture and for canvas conditioning, which other engines do not know."""
     if config.kind != "llama":
         raise ReviserError(
             "this model has the paper's architecture, which other engines do not know; "

@@ -1,4 +1,4 @@
-"""The released checkpoints of the paper: torch files, read as data and never as programs."""
+"""Import of the paper's released checkpoints: torch files, read as data and never as programs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _infer_config(state: Mapping[str, TorchTensor], path: Path) -> ModelConfig:
 
 
 def _rotary_shape(state: Mapping[str, TorchTensor]) -> tuple[int, int]:
-    """Head size and context, from the rotary tables that the released files carry."""
+    """The head size and context, from the rotary tables in the released files."""
     frequencies = state.get("rope.inv_freq")
     head_dim = _HEAD_DIM if frequencies is None else max(2, 2 * frequencies.numel)
     table = state.get("rope.cos_cached")

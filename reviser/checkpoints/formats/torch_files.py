@@ -1,8 +1,8 @@
-"""Torch's files of weights, read as data: nothing in them is run, and nothing is larger than the file.
+"""Torch's files of weights, read as data: no code in them is run, and no result is larger than the file.
 
-Such a file is a zip archive, its members stored as they are: `data.pkl` says in pickle's language which
-tensors there are, and `data/KEY` holds the numbers of one storage. The few words of that language that
-describe tensors are understood here; pickle itself, which can run anything, is not used.
+Such a file is a zip archive, its members stored uncompressed: `data.pkl` describes the tensors in pickle's format, and
+`data/KEY` holds the numbers of one storage. The few pickle operations that describe tensors are understood here; pickle
+itself, which can run any code, is not used.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _IGNORED = (
 
 @dataclass(frozen=True)
 class TorchTensor:
-    """A tensor that a file describes, with the place of its storage in the mapped file.
+    """A tensor in a file, with the place of its storage in the mapped file.
 
-    `dtype` has the name that safetensors gives it, or torch's for the storage if it is no float.
+    `dtype` is safetensors' name, or torch's name of the storage if it is not a float.
     """
 
     dtype: str
@@ -69,7 +69,7 @@ class TorchTensor:
         return self.numel * _DTYPES[self.dtype].itemsize
 
     def load(self) -> torch.Tensor:
-        """The numbers, mapped from the file."""
+        """The tensor, mapped from the file."""
         dtype = _DTYPES[self.dtype]
         if not self.numel:
             return torch.empty(self.shape, dtype=dtype)
@@ -87,17 +87,17 @@ class _Storage:
 
 @dataclass(frozen=True)
 class _Name:
-    """Something in a module, which is only ever compared by its name."""
+    """A global name in a module, which is only compared, never imported."""
 
     full: str
 
 
 class _RunsCode(Exception):
-    """The description asks for more than tensors."""
+    """The file's pickle does more than describe tensors."""
 
 
 def read_torch(path: Path) -> Any:
-    """What a torch file holds: dictionaries and lists, with `TorchTensor`s for tensors."""
+    """The content of a torch file: dictionaries and lists, with `TorchTensor`s for tensors."""
     if not file_size(path):
         raise ReviserError(f"{path} is empty")
     try:
@@ -123,7 +123,7 @@ def read_torch(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class _Archive:
-    """A mapped zip archive, and the first and last byte of each member."""
+    """A mapped zip archive, with the byte range of each member."""
 
     data: mmap.mmap
     members: Mapping[str, tuple[int, int]]
@@ -156,7 +156,7 @@ class _Archive:
 
 
 def _place(entry: zipfile.ZipInfo, data: mmap.mmap) -> tuple[int, int]:
-    """Where a member's bytes are; refuses what would have to be unpacked, as torch packs nothing."""
+    """The byte range of a member; raises an error if it is compressed, which torch never does."""
     if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
         raise ValueError(f"{entry.filename} in it is compressed, which torch never does")
     header = data[entry.header_offset : entry.header_offset + _LOCAL_HEADER]
@@ -200,7 +200,7 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 class _Description:
-    """A data.pkl on its way to what it describes: pickle's stack and memo, and no calls."""
+    """An interpreter of data.pkl: pickle's stack and memo, without calls."""
 
     def __init__(self, archive: _Archive) -> None:
         self._archive = archive

@@ -1,1 +1,1 @@
-"""Triton kernels for GPUs: drop-in functions for what the decoder computes."""
+"""Triton kernels for GPUs: replacements of functions that the decoder computes."""

@@ -1,10 +1,10 @@
-"""What lies between the matrix products of a layer, each in one pass over memory, for training on a GPU.
+"""Fused kernels for the operations between the matrix products of a layer, for training on a GPU.
 
-A compiler makes these too, but slower ones.
+Each makes one pass over memory and is faster than what a compiler generates.
 
-The gradients of `gated` come side by side as the product before it wants them. `add_norm` draws its dropout mask again
-instead of keeping it. Gradients of what all rows share, a norm's weights and biases, are summed where
-the rows are read anyway: each program leaves a sum of its rows, and one small kernel adds these up.
+The gradients of `gated` come side by side, as the product before it needs them. `add_norm` computes its dropout mask
+again instead of storing it. Gradients that all rows share, those of a norm's weights and biases, are summed where the
+rows are read anyway: each program writes a sum of its rows, and one small kernel adds these up.
 """
 
 # ruff: noqa: N803  (constants of a kernel are in capitals)
@@ -30,7 +30,7 @@ _SUMMED = 128, 8  # sums that are added up together, and how many columns of the
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _tile(rows, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The rows and columns of this program, and which of them are there."""
+    """The rows and columns of this program, and a mask of those that exist."""
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     return row.to(tl.int64), column, (row < rows) & (column < width)
@@ -104,16 +104,16 @@ _gated.register_autograd(_gated_back, setup_context=_keep_input)
 
 
 def gated(joined: Tensor) -> Tensor:
-    """silu(first half) * second half, of the last axis."""
+    """silu(first half) * second half, over the last axis."""
     found: Tensor = _gated(joined)
     return found
 
 
 @triton.jit
 def _normal(value):  # type: ignore[no-untyped-def]
-    """The share of a normal distribution below a value, and exp(-value² / 2).
+    """The cumulative normal distribution at a value, and exp(-value² / 2).
 
-    By the formula 7.1.26 of Abramowitz and Stegun, right to seven digits, with fewer operations than an erf.
+    By formula 7.1.26 of Abramowitz and Stegun, exact to seven digits, with fewer operations than an erf.
     """
     bell = tl.exp(-0.5 * value * value)
     # A square of a root is a quotient that takes half the instructions.
@@ -126,7 +126,7 @@ def _normal(value):  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _add_up(parts, out, count, width, PARTS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The sum of `count` rows of parts, for some columns."""
+    """The sum of `count` rows of parts, for the columns of this program."""
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     total = tl.zeros((PARTS, COLUMNS), tl.float32)
     for start in range(0, count, PARTS):
@@ -138,7 +138,7 @@ def _add_up(parts, out, count, width, PARTS: tl.constexpr, COLUMNS: tl.constexpr
 
 
 def _summed(parts: Tensor, kind: torch.dtype) -> Tensor:
-    """The sum of parts (programs, …) over programs."""
+    """The sum of parts (programs, …) over the programs."""
     out = parts.new_empty(parts.shape[1:], dtype=kind)
     rows, columns = _SUMMED
     _add_up[(triton.cdiv(out.numel(), columns),)](*(parts, out, len(parts), out.numel()), PARTS=rows, COLUMNS=columns)
@@ -146,7 +146,7 @@ def _summed(parts: Tensor, kind: torch.dtype) -> Tensor:
 
 
 def _shares(rows: int, together: int, most: int) -> tuple[int, int]:
-    """How many programs divide these rows among them, and how many times each takes so many together."""
+    """The number of programs that divide the rows, and the number of times that each reads `together` rows."""
     times = triton.cdiv(rows, together * most)
     return triton.cdiv(rows, together * times), times
 
@@ -165,7 +165,7 @@ def _gelu_forward(x, bias, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.con
 def _gelu_backward(  # type: ignore[no-untyped-def]
     x, bias, grad, out, parts, rows, width, times, ROWS: tl.constexpr, COLUMNS: tl.constexpr, STAGES: tl.constexpr
 ):
-    """The gradient of some rows, and its sum over them."""
+    """The gradient of this program's rows, and its sum over them."""
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     added = tl.load(bias + column, mask=column < width, other=0.0).to(tl.float32)
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -229,14 +229,14 @@ _gelu.register_autograd(_gelu_back, setup_context=_keep_input)
 
 
 def gelu(x: Tensor, bias: Tensor) -> Tensor:
-    """The exact one, of `x + bias`."""
+    """The exact GELU of `x + bias`."""
     found: Tensor = _gelu(x, bias)
     return found
 
 
 @triton.jit
 def _kept(seed, places, share):  # type: ignore[no-untyped-def]
-    """Which numbers dropout keeps: 24 bits of a hash of the seed and the place of each decide."""
+    """The dropout mask: 24 bits of a hash of the seed and each number's place decide whether it is kept."""
     mixed = places.to(tl.uint32) * 0x9E3779B1 + seed.to(tl.uint32)
     mixed = (mixed ^ (mixed >> 16)) * 0x7FEB352D
     mixed = (mixed ^ (mixed >> 15)) * 0x846CA68B
@@ -319,7 +319,7 @@ def _norm_backward(  # type: ignore[no-untyped-def]
     COLUMNS: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """The gradients of some rows, and the sums over them that are those of the norm's weights and biases."""
+    """The gradients of this program's rows, and their sums for the norm's weights and biases."""
     column = tl.arange(0, COLUMNS)[None, :]
     inside = column < width
     factor = tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
@@ -405,7 +405,7 @@ def _norm_room(
     share: float,
     epsilon: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where the sum goes, and what is made of it; and for the gradient, each row's mean and scale."""
+    """Output tensors for the sum and its norm, and for the gradient each row's mean and scale."""
     means, scales = (base.new_empty(base.shape[:-1], dtype=torch.float32) for _ in range(2))
     return base.new_empty(base.shape), base.new_empty(base.shape), means, scales
 
@@ -424,8 +424,7 @@ def _norm_gradient(
     which: int,
     share: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the base, of what was found (nothing where it is the same), and of weights, biases, the
-    extra."""
+    """The gradients of the base, of `found` (None where it is the same), and of the weights, the biases and `extra`."""
     of_total, of_normed = of_total.contiguous(), of_normed.contiguous()
     width = total.shape[-1]
     rows = total.numel() // width
@@ -500,9 +499,9 @@ def add_norm(
     which: int,
     share: float,
 ) -> tuple[Tensor, Tensor]:
-    """`base + dropout(found + extra, share)`, and that normed. What is dropped depends on one of the seeds.
+    """`base + dropout(found + extra, share)`, and its norm. Seed number `which` decides what is dropped.
 
-    `extra` is the bias of the product that found it: here its gradient costs nothing.
+    `extra` is the bias of the product that gave `found`; computed here, its gradient costs nothing.
     """
     bias = norm.bias if isinstance(norm, nn.LayerNorm) else None
     given = (base, found, extra, seeds, norm.weight, bias, which, share, norm.eps)

@@ -1,12 +1,12 @@
-"""Attention over rows that hold several histories each, for training on a GPU.
+"""Packed attention kernels, for rows that hold several histories each, in training on a GPU.
 
-A query sees the keys of its own history up to itself. Histories lie one after the other, so what a tile of
-queries sees is one stretch of keys, and what sees a tile of keys is one stretch of queries: each kernel walks
-along that stretch alone. The heads that share a key share its tile in the gradients as well.
+A query sees the keys of its own history up to itself. Histories lie one after the other, so a tile of queries sees one
+range of keys, and one range of queries sees a tile of keys: each kernel loops over that range alone. The heads that
+share a key share its tile in the gradients as well.
 
-Queries, keys and values come as one matrix product leaves them, `qkv` (rows, ids, heads side by side: those of
-queries, of keys, of values), and their gradient goes back in the same form: turning by rotary positions is done
-here. `firsts` and `lasts` (rows, ids) say where the history of each id begins and ends.
+Queries, keys and values come as one matrix product writes them, `qkv` (rows, ids, heads side by side: those of queries,
+of keys, of values), and their gradient is returned in the same form: the rotation by rotary positions is done here.
+`firsts` and `lasts` (rows, ids) give the first and last place of each id's history.
 """
 
 # ruff: noqa: N803  (constants of a kernel are in capitals)
@@ -26,7 +26,7 @@ _HIDDEN = tl.constexpr(-1e30)
 
 
 class Tiles(NamedTuple):
-    """How a kernel divides its work: queries and keys of a tile, warps for it, and loads under way."""
+    """The tiling of a kernel: queries and keys of a tile, its warps, and its pipeline stages."""
 
     queries: int
     keys: int
@@ -44,7 +44,7 @@ _HEADS = 4  # and how many heads of each
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _at(row, places, length, heads, head, WIDTH: tl.constexpr, PART: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Where the vectors of some ids lie, or the first PART of each, in a row of so many heads."""
+    """The offsets of some ids' vectors, or of the first PART of each, in a row of `heads` heads."""
     ids = row.to(tl.int64) * length + places
     return (ids * heads + head)[:, None] * WIDTH + tl.arange(0, PART)[None, :]
 
@@ -60,7 +60,7 @@ def _angles(cos, sin, positions, inside, WIDTH: tl.constexpr):  # type: ignore[n
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _turned_back(gradient, cosines, sines, SIZE: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The gradient of vectors before they were turned, by halves, from that after."""
+    """The gradient of vectors before their rotation, by halves, from the gradient after it."""
     halves = tl.permute(tl.reshape(gradient, (SIZE, 2, WIDTH // 2)), (0, 2, 1))
     low, high = tl.split(halves)
     return low * cosines + high * sines, high * cosines - low * sines
@@ -70,7 +70,7 @@ def _turned_back(gradient, cosines, sines, SIZE: tl.constexpr, WIDTH: tl.constex
 def _turn(  # type: ignore[no-untyped-def]
     qkv, cos, sin, firsts, turned, length, heads, kv_heads, WIDTH: tl.constexpr, IDS: tl.constexpr, HEADS: tl.constexpr
 ):
-    """Queries and keys turned by their positions, some heads of some ids."""
+    """Rotate queries and keys by their positions, for some heads of some ids."""
     row = tl.program_id(1)
     places = tl.program_id(0) * IDS + tl.arange(0, IDS)
     inside = places < length
@@ -102,7 +102,7 @@ def _forward(  # type: ignore[no-untyped-def]
     QUERIES: tl.constexpr,
     KEYS: tl.constexpr,
 ):
-    """What a tile of queries finds, and the logarithm (to base 2) of each query's sum of weights."""
+    """The attention output of a tile of queries, and the logarithm (to base 2) of each query's sum of weights."""
     row, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     shared = head // (heads // kv_heads)
     begin = tl.program_id(0) * QUERIES
@@ -161,7 +161,7 @@ def _gradient_of_queries(  # type: ignore[no-untyped-def]
     QUERIES: tl.constexpr,
     KEYS: tl.constexpr,
 ):
-    """The gradient of a tile of queries; and, for the keys, each output's product with its gradient."""
+    """The gradient of a tile of queries; and, for the keys' kernel, each output's product with its gradient."""
     row, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     shared = head // (heads // kv_heads)
     total_heads = heads + 2 * kv_heads
@@ -297,7 +297,7 @@ def _attend(
 def _room(
     qkv: Tensor, cos: Tensor, sin: Tensor, firsts: Tensor, lasts: Tensor, heads: int, kv_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Where attention puts what it finds, the queries and keys turned, and the sums of weights."""
+    """Output tensors for the attention output, the rotated queries and keys, and the sums of weights."""
     rows, length, _ = qkv.shape
     width = cos.shape[1]
     return (
@@ -357,7 +357,7 @@ _attend.register_autograd(_backward, setup_context=_keep)
 def packed_attention(
     qkv: Tensor, tables: tuple[Tensor, Tensor], histories: tuple[Tensor, Tensor], heads: int, kv_heads: int
 ) -> Tensor:
-    """What each query finds in its own history, (rows, ids, heads side by side).
+    """The attention output of each query in its own history, (rows, ids, heads side by side).
 
     `tables` are a model's rotary ones, cosines and sines for each position; `histories` are `firsts` and `lasts`.
     """
