@@ -25,7 +25,8 @@ class Choice(NamedTuple):
     id: int
     probability: float
     ranking: bytes
-    """What `candidates` and `probabilities` tell, in the layout of `RANKED`: few ask for them."""
+    """The candidates and their probabilities in the layout of `RANKED`; decoded when they are read, since few callers
+    do."""
 
     @classmethod
     def certain(cls, id: int) -> Choice:

@@ -66,7 +66,7 @@ class Comparison:
     on_average: float
     behind: float
     tolerance: float = OF_PHRASES
-    """Share of the greatest losses that is allowed: 1 for whole sentences."""
+    """The share of the greatest allowed losses that is allowed here: 1 for whole sentences."""
 
     @property
     def reads_as_well(self) -> bool:

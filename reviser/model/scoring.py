@@ -1,7 +1,8 @@
-"""What a model says of the next id: scores of all ids, or log-probabilities of those that are asked about.
+"""Protocols of decoders: they score the id after a history, and read rows of texts for the log-probabilities of given
+ids.
 
-Decoders give both, natively and in torch. What writes asks one history for scores; what reads texts asks rows of
-them for outlooks.
+The native library and torch implement both. Writers ask one history for the scores of all ids; readers ask rows of
+texts for choice scores.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ Scores = NDArray[np.float32]
 
 
 class Outlook(NamedTuple):
-    """What the model's scores say of the next id, as log-probabilities.
+    """Log-probabilities of the ids that matter at one place of a text.
 
-    `expected` is the probability of the id that was proposed. `first` and `second` are the two likeliest tokens
-    that may be written, with their probabilities. `asked` are those of further ids that were asked about.
+    `expected` is that of the id that stands there. `delete` and `stop` are those of the two operators. `first` and
+    `second` are the ids of the two likeliest tokens, followed by their log-probabilities. `asked` are those of further
+    ids.
     """
 
     expected: float
@@ -37,11 +39,11 @@ class Outlook(NamedTuple):
 
 
 Questions = Mapping[int, Sequence[int]]
-"""Ids that are asked about besides the expected ones, by the number of the place."""
+"""Further ids whose log-probabilities are wanted, by the number of the place among the expected ids."""
 
 
 class Choices:
-    """The ids that an outlook tells of, for a vocabulary: the tokens that may be written, Delete and Stop."""
+    """The ids that choice scores are about, for a vocabulary: the tokens that may be inserted, Delete and Stop."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -49,7 +51,7 @@ class Choices:
         self.insertable[list(vocabulary.never_inserted)] = False
 
     def outlook(self, scores: Scores, expected: int, asked: Sequence[int] = ()) -> Outlook:
-        """What scores of the next id say, where `expected` is proposed and others may be `asked` about."""
+        """The choice scores of one place by `scores`: of the `expected` id, the likeliest ids and the `asked` ones."""
         chances = scores - scores.max().astype(np.float64)
         chances -= math.log(np.exp(chances).sum())
         tokens = np.where(self.insertable, chances[: len(self.insertable)], -np.inf)
@@ -70,7 +72,7 @@ class Choices:
 
 
 class Decoder(Protocol):
-    """One history inside a model: ids go in at its end, and it can be cut short."""
+    """One history inside a model: ids are added at its end, and it can be shortened."""
 
     @property
     def length(self) -> int: ...
@@ -78,24 +80,24 @@ class Decoder(Protocol):
     def capacity(self) -> int: ...
 
     def prefill(self, ids: Sequence[int]) -> Scores:
-        """Take in ids and return the scores after the last; the next call may reuse the array."""
+        """Read ids and return the scores after the last; the next call may reuse the array."""
 
     def decode(self, id: int) -> Scores: ...
     def truncate(self, length: int) -> None: ...
 
 
 class TextRows(Protocol):
-    """Texts beside a decoder's own history, each in a row and of its own length, that are scored together.
+    """Rows of texts beside a decoder's own history, each of its own length, scored together.
 
-    `close`, or leaving a `with` block, gives back their memory.
+    `close`, or leaving a `with` block, frees their memory.
     """
 
     @property
     def room(self) -> int:
-        """Ids that a row holds at the most."""
+        """The most ids that a row can hold."""
 
     def read(self, rows: Sequence[int], texts: Sequence[Sequence[int]]) -> Scores:
-        """Read a text into each of these different rows, after what is there, and score what follows each.
+        """Read a text into each of these different rows, after what is there, and score the id after each.
 
         The result has a row for each text. The next call may reuse the array.
         """
@@ -109,11 +111,10 @@ class TextRows(Protocol):
         asked: Sequence[Questions] | None = None,
         enough: float | None = None,
     ) -> list[list[Outlook]]:
-        """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
+        """Read texts as `read` does; returns, for each text i, the choice scores of its last `len(expected[i])` places.
 
-        An outlook also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the number
-        of the place among the expected ones. Where the expected id has a log-probability of `enough`, the outlook
-        may leave out rare tokens.
+        Place n of text i expects the id `expected[i][n]`. `asked[i][n]` are further ids to score there. Where the
+        expected id has a log-probability of at least `enough`, the choice scores may leave out rare tokens.
         """
 
     def truncate(self, row: int, length: int) -> None:
@@ -130,17 +131,17 @@ class ReadingDecoder(Decoder, Protocol):
 
     @property
     def rereads(self) -> bool:
-        """Whether rows read a text again from its start whenever it grows: then it is best given whole."""
+        """Whether a row reads its text again from the start whenever it grows; it is then best given whole."""
 
     def rows(self, count: int, room: int | None = None, *, halved: bool = False) -> TextRows:
         """Make `count` empty rows for `room` ids each, by default as many as the decoder can hold.
 
-        With `halved` they may be read in floats of sixteen bits, where that takes less time.
+        With `halved` they may be read in 16-bit floats, where that is faster.
         """
 
 
 def shared_length(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many ids two histories share from their start."""
+    """The length of the common beginning of two histories, in ids."""
     size = min(len(one), len(other))
     if list(one[:size]) == list(other[:size]):
         return size

@@ -49,7 +49,8 @@ class TorchDecoder:
 
 
 class TorchRows:
-    """Texts in rows: `reviser.model.scoring.TextRows`. Outlooks read them anew; scores go on from what was read."""
+    """A `reviser.model.scoring.TextRows` on torch. Choice scores read each text anew; `read` goes on from what was
+    read."""
 
     def __init__(self, model: Reviser, count: int, room: int) -> None:
         self._model = model.eval()

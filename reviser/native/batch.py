@@ -18,7 +18,7 @@ from reviser.native import library as native
 from reviser.native.refusals import CacheFull, refusal
 
 COMMON: Final = 4096
-"""Tokens that are scored before all others: vocabularies begin with the most common ones."""
+"""The number of tokens that are scored before all others: vocabularies begin with the most common ones."""
 
 
 class Weights(Protocol):
@@ -84,14 +84,12 @@ class NativeBatch:
         asked: Sequence[Questions] | None = None,
         enough: float | None = None,
     ) -> list[list[Outlook]]:
-        """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
+        """Read texts as `read` does; returns, for each text i, the choice scores of its last `len(expected[i])` places.
 
-        The scores themselves stay in the library: an outlook tells of the expected id there and of what may come
-        instead. It also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the
-        number of the place among the expected ones.
+        The scores of all ids stay in the library. `asked[i][n]` are further ids to score at place n of text i.
 
-        Where the expected id has a log-probability of `enough` among common tokens and operators, the outlook is of
-        these alone, which costs little. Then nothing may be asked.
+        Where the expected id has a log-probability of at least `enough` among common tokens and operators, only these
+        are scored, which costs little. Then nothing may be asked.
         """
         wanted = [len(some) for some in expected]
         if len(wanted) != len(texts) or not all(

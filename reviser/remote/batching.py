@@ -66,7 +66,7 @@ class HistoryRows:
         self._rows = [_HistoryRow() for _ in range(rows)]
         self._clock = 0
         self.read = 0
-        """Ids that went through the model so far."""
+        """The number of ids that went through the model so far."""
 
     def score(self, wanted: Sequence[Wanted]) -> list[Scores]:
         self._clock += 1

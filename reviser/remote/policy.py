@@ -21,7 +21,7 @@ from reviser.model.scoring import Scores
 from reviser.remote.client import CompletionsClient, Refused, ServerError
 
 ALTERNATIVES = 50
-"""How many ids a server is asked for: as many as are chosen among, unless told otherwise."""
+"""The number of likeliest ids that a server is asked for, by default."""
 _ID = "token_id:"
 # vLLM says this for minus infinity, which JSON cannot say.
 _NO_CHANCE = -9998.0

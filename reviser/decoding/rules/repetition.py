@@ -1,4 +1,5 @@
-"""The repetition rules: small models that have repeated something tend to repeat it again, so long repeats are blocked."""
+"""Rules against repetition: small models that have repeated something tend to repeat it again, so long repeats are
+blocked."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ stand there once, and as much again each time their number doubles."""
 THIRD: Final = 4.0
 """The penalty for the third word, for each time that the three stand there already."""
 DOUBTFUL: Final = 4
-"""From this word of such a phrase on, the word is blocked, unless the model is `SURE` of it and it stands there once.
-"""
+"""The length in words from which a repeated phrase is blocked, unless the model is `SURE` of its last word and it
+stands there once."""
 SURE: Final = 0.5
 """The probability of a word from which there is no other good continuation, as after "by the end"."""
 PHRASE: Final = 6
-"""The number of words in a row that one run does not write twice."""
+"""The length in words of a repeated phrase that one run never writes."""
 OPENING_LINES: Final = 1.5
 """The penalty in nats for a word that would open another line of the run: this much if one line opens so, twice as much
 if three do, growing with the logarithm."""
