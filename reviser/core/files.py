@@ -29,7 +29,7 @@ _OPEN_FILES_MOVE = os.name != "nt"
 
 
 def home_folder(variable: str, usual: str) -> Path:
-    """A user's folder for Reviser: `$REVISER_HOME`, or the platform's folder; on Linux the one that `variable` names."""
+    """A user's folder for Reviser: `$REVISER_HOME`, or the platform's (on Linux the one that `variable` names)."""
     if home := os.environ.get("REVISER_HOME"):
         return Path(home)
     if sys.platform == "darwin":

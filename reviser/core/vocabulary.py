@@ -191,7 +191,7 @@ class Vocabulary:
         return self._replace_start + (self.base_size if "replace" in self.extensions else 0)
 
     def action(self, id: int, cursor: int = 0) -> Action:
-        """The action of `id` with the cursor at `cursor` (which span moves and copies depend on); raises `UnknownId`."""
+        """The action of `id` with the cursor at `cursor` (needed for span moves and copies); raises `UnknownId`."""
         if 0 <= id < self.base_size:
             if id in self.never_inserted:
                 raise UnknownId(f"id {id} is a marker of the tokenizer and is never inserted")
@@ -326,7 +326,7 @@ class Vocabulary:
 
     @cached_property
     def _has_jumps(self) -> bool:
-        """Whether actions are in use that go to an absolute boundary, so that distances alone do not decide validity."""
+        """Whether actions in use go to an absolute boundary, so that distances alone do not decide validity."""
         return any(isinstance(operator(0), SpanMove | SpanCopy) for _, operator in self._used_operators)
 
     @cached_property

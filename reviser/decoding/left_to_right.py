@@ -65,7 +65,7 @@ class Reading:
         return [outlook.expected for outlook in found]
 
     def chances(self, ids: Sequence[int], last: int) -> list[float]:
-        """The log-probabilities of the `last` ids of a text, each after those before it; `last` must be less than all."""
+        """The log-probabilities of the `last` ids of a text, each after those before it; `last < len(ids)`."""
         if not 0 < last < len(ids) or len(ids) > self.readable:
             raise ReviserError(f"a text of 2 to {self.readable} ids can be read, all but its first")
         return self.score(ids[:-1], ids[-last:])

@@ -1,4 +1,4 @@
-"""Suggestions as values: their words and probabilities, and whether one is worth showing. Nothing here needs a model."""
+"""Suggestions as values: their words and probabilities, and whether one is worth showing; needs no model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) ->
 
 
 def ends_too_soon(text: str, behind: str) -> bool:
-    """Whether a suggestion ends its sentence or adds a mark although `behind` continues the sentence in the same line."""
+    """Whether a suggestion ends its sentence or adds a mark though `behind` goes on with it in the same line."""
     following = behind.lstrip()[:1]
     if following.islower() or following.isdigit():
         return _SENTENCE_END.search(text) is not None

@@ -131,7 +131,7 @@ class KVCache:
         return torch.tensor(self.lengths, dtype=torch.int64, device=self.device)
 
     def advance(self, counts: int | Sequence[int] = 1) -> None:
-        """Add to the rows' lengths the ids that a forward pass has written; `decode_static` leaves this to its caller."""
+        """Add ids that a forward pass has written to the rows' lengths; `decode_static` leaves this to callers."""
         counts = [counts] * self.batch if isinstance(counts, int) else counts
         lengths = [held + new for held, new in zip(self.lengths, counts, strict=True)]
         if max(lengths, default=0) > self.capacity:

@@ -22,7 +22,7 @@ _PROBE = "The quick, brown fox:\n it's 7 o'clock… 漢字"
 
 @dataclass(frozen=True)
 class Served:
-    """A parsed `openai:` name: the server, its model, and the local model with the same tokenizer (None: the default)."""
+    """A parsed `openai:` name: server, its model, and the local model with the same tokenizer (None: default)."""
 
     url: str
     model: str | None = None

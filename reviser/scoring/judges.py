@@ -146,7 +146,7 @@ def load_judge(
     device: torch.device | None = None,
     load: Callable[[str, torch.device], Evaluator] = load_evaluator,
 ) -> Judge:
-    """The judge of that name: `likelihood:EVALUATOR`, or a chat model by folder or hub name; `load` loads evaluators."""
+    """The judge `likelihood:EVALUATOR`, or a chat model by folder or hub name; `load` loads evaluators."""
     device = device or default_device()
     if source.startswith(LIKELIHOOD):
         source = source.removeprefix(LIKELIHOOD)

@@ -1,4 +1,4 @@
-"""A text layer whose tokens are single characters, for editing by programs; it costs about what Python's strings cost."""
+"""A text layer whose tokens are single characters, for editing by programs; as cheap as Python's strings."""
 
 from __future__ import annotations
 

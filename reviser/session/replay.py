@@ -48,7 +48,7 @@ class Replay:
         self.start_text = self.text.text
 
     def frames(self) -> Iterator[Frame]:
-        """The frames after the prompt, one at a time; raises `BadTrajectory` for an action that cannot be carried out."""
+        """The frames after the prompt, one at a time; raises `BadTrajectory` for an impossible action."""
         vocabulary, ids = self.trajectory.vocabulary, self.trajectory.action_ids
         seeded = self.trajectory.seed_actions
         last = ids[max(seeded, len(ids) - 2) :]

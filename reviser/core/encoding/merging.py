@@ -30,7 +30,7 @@ def is_plain(data: Mapping[str, Any]) -> bool:
 
 
 def merge_names(merges: Sequence[str | Sequence[str]]) -> Sequence[str]:
-    """Merges in the notation of older files, one string with a space between the halves; newer files have lists of two."""
+    """Merges in the notation of older files, strings with a space between the halves; newer ones have pairs."""
     # Checked by their kinds at once, many strings take half the time that they take one by one.
     if set(map(type, merges)) <= {str}:
         return merges  # type: ignore[return-value]
@@ -47,7 +47,7 @@ class Merging:
         cut: Callable[[str], Iterable[str]],
         first: int | None,
     ) -> None:
-        """`cut` splits a text into pieces; `first` is the result of `first_merged` for the vocabulary and the merges."""
+        """`cut` splits a text into pieces; `first` is the result of `first_merged` for these merges."""
         self._vocabulary = vocabulary
         self._merges = merges
         self._first = first

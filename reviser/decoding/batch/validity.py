@@ -46,7 +46,7 @@ class Rules:
 
 @lru_cache(maxsize=8)
 def _found_rules(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], ...]:
-    """The requirements and effects of all ids, found by trying them on canvases, so that the canvas alone defines them."""
+    """The requirements and effects of all ids, found by trying them, so that the canvas alone defines them."""
     for kind in ("span_move", "span_copy"):
         if kind in vocabulary.extensions and kind in vocabulary.kinds:
             raise ReviserError("runs with span moves or span copies are made one at a time")

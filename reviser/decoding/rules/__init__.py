@@ -1,1 +1,1 @@
-"""Rules of writing that restrict a policy's actions: no long repeats, no words without a space, an end with a sentence."""
+"""Rules of writing that restrict a policy's actions: no long repeats, spaces between words, an end with a sentence."""

@@ -79,7 +79,7 @@ _MARKS = ",;:.!?"
 
 
 def ends_with_mark(text: str) -> bool:
-    """Whether a text ends with a punctuation mark, perhaps followed by a closing quotation mark or bracket and a space."""
+    """Whether a text ends with a punctuation mark, perhaps with a closing quotation mark or bracket and a space."""
     return text.rstrip().rstrip("\"'”’»)]*_")[-1:] in tuple(_MARKS)
 
 
