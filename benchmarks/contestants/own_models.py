@@ -23,7 +23,7 @@ from reviser.decoding.batch.scheduler import generate
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.strategies import Beginning, plain
+from reviser.decoding.strategies import RunStart, plain
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine
 from reviser.session.session import Session
@@ -208,7 +208,7 @@ class NativeReviser(OwnModel):
         policy = self._policy
         canvas, history = seed(self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length)
         most = min(self.max_actions, policy.context - len(history))
-        return plain(Beginning(policy, canvas, history, most), sampler)
+        return plain(RunStart(policy, canvas, history, most), sampler)
 
 
 def engine_of(name: str, checkpoint: Checkpoint) -> Engine:

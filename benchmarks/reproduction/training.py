@@ -17,7 +17,7 @@ import torch
 from benchmarks.protocol.results import SettingsFacts, TrainingRecord
 from benchmarks.reproduction.scales import Name, StagedScale, label
 from benchmarks.reproduction.starts import Start, parameters, start
-from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.folders import atomic_folder
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from training.trainer.metrics import MetricsLog, PlainView, read_metrics
@@ -172,7 +172,7 @@ class _BudgetRuns:
 
     def _keep(self, folder: Path) -> None:
         trainer = self._begun.trainer
-        with made_whole(folder, replace=True) as made:
+        with atomic_folder(folder, replace=True) as made:
             torch.save({"model": trainer.model.state_dict(), **trainer.state()}, made / _STATE)
 
     def _restore(self, folder: Path) -> None:

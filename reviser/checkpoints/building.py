@@ -20,7 +20,7 @@ def no_progress(what: str, done: int, total: int) -> None:
     """A callback for callers that show no progress."""
 
 
-class _NothingDrawn(TorchFunctionMode):
+class _SkipInitialisation(TorchFunctionMode):
     """Skips the random initialisation of weights.
 
     On the meta device it has no effect, but torch loads its compiler for it, which takes seconds.
@@ -40,7 +40,7 @@ class _NothingDrawn(TorchFunctionMode):
 
 def empty_model(config: ModelConfig) -> Reviser:
     """A model with shapes but without memory, to be given its weights."""
-    with torch.device("meta"), _NothingDrawn():
+    with torch.device("meta"), _SkipInitialisation():
         return Reviser(config)
 
 

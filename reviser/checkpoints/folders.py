@@ -14,7 +14,7 @@ from reviser.core.files import sync
 
 
 @contextmanager
-def made_whole(target: Path, *, replace: bool = False) -> Iterator[Path]:
+def atomic_folder(target: Path, *, replace: bool = False) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its place if the block ends without an error.
 
     With `replace`, an existing folder is replaced. No file system swaps full folders in one step that every platform

@@ -18,7 +18,7 @@ from reviser.checkpoints.description import (
     describe,
     load_tokenizer,
 )
-from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.folders import atomic_folder
 from reviser.checkpoints.tensors import SHARD_BYTES, read_tensors, write_tensors
 from reviser.checkpoints.tokenizer_files import (
     BUILT_IN,
@@ -79,7 +79,7 @@ def save(
         tokenizer = PACKED_FILE
         tokenizer_json = pack_tokenizer_json(tokenizer_json)
     description = Description(folder, model.config, vocabulary, tokenizer, metadata or {}, quantisation)
-    with made_whole(folder, replace=replace) as temporary:
+    with atomic_folder(folder, replace=replace) as temporary:
         text = json.dumps(description.to_dict(), ensure_ascii=False, indent=2) + "\n"
         (temporary / CONFIG_FILE).write_text(text, "utf-8")
         if tokenizer_json is not None:

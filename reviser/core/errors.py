@@ -2,7 +2,7 @@
 
 
 class ReviserError(Exception):
-    """An error that the user can fix: programs print its message, without a traceback, and exit with non-zero status."""
+    """An error that the user can fix: programs print its message, without a traceback, and exit non-zero."""
 
     exit_status = 2
 

@@ -61,8 +61,8 @@ class Reading:
         after all but the last of `ids`, and so on."""
         if not 0 < len(asked) <= len(ids) <= self.readable:
             raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
-        (found,) = self._row.outlooks([0], [self._unread(ids, len(asked))], [asked], self._choices)
-        return [outlook.expected for outlook in found]
+        (found,) = self._row.choice_scores([0], [self._unread(ids, len(asked))], [asked], self._choices)
+        return [choice_score.expected for choice_score in found]
 
     def chances(self, ids: Sequence[int], last: int) -> list[float]:
         """The log-probabilities of the `last` ids of a text, each after those before it; `last < len(ids)`."""

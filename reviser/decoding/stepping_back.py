@@ -74,7 +74,7 @@ class Comparison:
         return self.on_average >= -lost and self.behind >= -behind
 
 
-class Comparing:
+class TextComparer:
     """Compares a text with the text after a step back."""
 
     def __init__(self, reading: Reading, start_id: int, tokenizer: Tokenizer) -> None:
@@ -237,7 +237,7 @@ class CheckedRollout(Rollout):
         self.sampler.move_odds = ODDS
         vocabulary = policy.vocabulary
         reading = reading or left_to_right(policy)
-        self._comparing = Comparing(reading, vocabulary.start_id, tokenizer)
+        self._comparing = TextComparer(reading, vocabulary.start_id, tokenizer)
         self._backward = frozenset(id for id, delta in zip(vocabulary.move_ids, MOVES, strict=True) if delta < 0)
         self.made = 0
         self.refused = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class RunStart:
     """The start of a run: the policy, the canvas, the history that wrote it, and the limits of the run."""
 
     policy: Policy
@@ -28,11 +28,11 @@ class Beginning:
     rules: Sequence[ScoreProcessor] = ()
 
 
-Strategy = Callable[[Beginning, Sampler | None], Rollout]
+Strategy = Callable[[RunStart, Sampler | None], Rollout]
 """A function that begins a run."""
 
 
-def plain(begun: Beginning, sampler: Sampler | None) -> Rollout:
+def plain(begun: RunStart, sampler: Sampler | None) -> Rollout:
     """A run that carries out what it draws."""
     return Rollout(begun.policy, begun.canvas, begun.history, sampler, rules=begun.rules, max_actions=begun.max_actions)
 
@@ -44,7 +44,7 @@ class CheckedStrategy:
     reading: Reading
     tokenizer: Tokenizer
 
-    def __call__(self, begun: Beginning, sampler: Sampler | None) -> Rollout:
+    def __call__(self, begun: RunStart, sampler: Sampler | None) -> Rollout:
         return CheckedRollout(
             begun.policy,
             begun.canvas,
@@ -69,7 +69,7 @@ class BestOf:
     reading: Reading
     fits: Callable[[Sequence[int]], bool]
 
-    def __call__(self, begun: Beginning, sampler: Sampler | None) -> Rollout:
+    def __call__(self, begun: RunStart, sampler: Sampler | None) -> Rollout:
         # Most commands fill no gaps, and begin sooner without this.
         from reviser.decoding.best_of import BestRollout
         from reviser.decoding.filling import GapSurroundings

@@ -115,7 +115,7 @@ def _nonzero(x: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _Four:
+class _FourBitGroups:
     """Rows in four bits: codes (rows, groups, 32), a byte each for a group's scale and minimum, two numbers a row."""
 
     codes: Tensor
@@ -159,7 +159,7 @@ class _Bounds:
         return cls(groups, high, row_scales, row_minima, (low / _nonzero(row_minima)).round())
 
 
-def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...], of_try: Attempt) -> _Four:
+def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...], of_try: Attempt) -> _FourBitGroups:
     """The codes with the scales and minima, among those tried, that have the least error in each group."""
     bounds = _Bounds.of(rows)
     given = (bounds.groups, bounds.high, bounds.row_scales, bounds.row_minima, bounds.first_minimum)
@@ -172,7 +172,7 @@ def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...], of_try: Attempt) 
         minima = torch.where(better, minimum, minima)
         least = torch.where(better, error, least)
     codes = _codes(bounds.groups, bounds.row_scales * scales, bounds.row_minima * minima)
-    return _Four(codes, scales, minima, bounds.row_scales, bounds.row_minima)
+    return _FourBitGroups(codes, scales, minima, bounds.row_scales, bounds.row_minima)
 
 
 def quantise_model(

@@ -20,7 +20,7 @@ Scores = NDArray[np.float32]
 """A logit for each id of a vocabulary."""
 
 
-class Outlook(NamedTuple):
+class ChoiceScores(NamedTuple):
     """Log-probabilities of the ids that matter at one place of a text.
 
     `expected` is that of the id that stands there. `delete` and `stop` are those of the two operators. `first` and
@@ -50,7 +50,7 @@ class Choices:
         self.insertable: NDArray[np.bool_] = np.ones(vocabulary.base_size, dtype=np.bool_)
         self.insertable[list(vocabulary.never_inserted)] = False
 
-    def outlook(self, scores: Scores, expected: int, asked: Sequence[int] = ()) -> Outlook:
+    def choice_score(self, scores: Scores, expected: int, asked: Sequence[int] = ()) -> ChoiceScores:
         """The choice scores of one place by `scores`: of the `expected` id, the likeliest ids and the `asked` ones."""
         chances = scores - scores.max().astype(np.float64)
         chances -= math.log(np.exp(chances).sum())
@@ -59,7 +59,7 @@ class Choices:
         first_chance, tokens[first] = float(tokens[first]), -np.inf
         second = int(tokens.argmax())
         vocabulary = self.vocabulary
-        return Outlook(
+        return ChoiceScores(
             float(chances[expected]),
             float(chances[vocabulary.delete_id]),
             float(chances[vocabulary.stop_id]),
@@ -102,7 +102,7 @@ class TextRows(Protocol):
         The result has a row for each text. The next call may reuse the array.
         """
 
-    def outlooks(
+    def choice_scores(
         self,
         rows: Sequence[int],
         texts: Sequence[Sequence[int]],
@@ -110,7 +110,7 @@ class TextRows(Protocol):
         choices: Choices,
         asked: Sequence[Questions] | None = None,
         enough: float | None = None,
-    ) -> list[list[Outlook]]:
+    ) -> list[list[ChoiceScores]]:
         """Read texts as `read` does; returns, for each text i, the choice scores of its last `len(expected[i])` places.
 
         Place n of text i expects the id `expected[i][n]`. `asked[i][n]` are further ids to score there. Where the

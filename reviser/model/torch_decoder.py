@@ -10,7 +10,7 @@ from torch import Tensor
 
 from reviser.core.errors import ReviserError
 from reviser.model.decoder import Reviser
-from reviser.model.scoring import Choices, Outlook, Questions, Scores
+from reviser.model.scoring import Choices, ChoiceScores, Questions, Scores
 
 # Texts that are read at once, and positions that are scored at once: each has as many scores as there are ids.
 _ROWS: Final = 128
@@ -63,7 +63,7 @@ class TorchRows:
         return to_scores(torch.stack([self._read_row(row) for row in rows]))
 
     @torch.inference_mode()
-    def outlooks(
+    def choice_scores(
         self,
         rows: Sequence[int],
         texts: Sequence[Sequence[int]],
@@ -71,11 +71,11 @@ class TorchRows:
         choices: Choices,
         asked: Sequence[Questions] | None = None,
         enough: float | None = None,
-    ) -> list[list[Outlook]]:
+    ) -> list[list[ChoiceScores]]:
         self._add(rows, texts)
         if any(not 1 <= len(ids) <= len(text) for ids, text in zip(expected, texts, strict=True)):
-            raise ReviserError("outlooks are wanted of one or more of the ids of each text")
-        found: list[list[Outlook]] = [[] for _ in rows]
+            raise ReviserError("choice scores are wanted of one or more of the ids of each text")
+        found: list[list[ChoiceScores]] = [[] for _ in rows]
         # Of like length, so that little is read in vain.
         order = sorted(range(len(rows)), key=lambda number: len(self._texts[rows[number]]))
         for at in range(0, len(order), _ROWS):
@@ -87,7 +87,7 @@ class TorchRows:
                 for number in numbers
                 for place in range(len(expected[number]))
             ]
-            told = iter(self._outlooks(wanted, proposed, more, choices))
+            told = iter(self._choice_scores(wanted, proposed, more, choices))
             for number in numbers:
                 found[number] = [next(told) for _ in expected[number]]
         return found
@@ -135,12 +135,12 @@ class TorchRows:
         last = [hidden[row, len(text) - count : len(text)] for row, (text, count) in enumerate(texts)]
         return torch.cat(last)
 
-    def _outlooks(
+    def _choice_scores(
         self, hidden: Tensor, expected: Sequence[int], asked: Sequence[Sequence[int]], choices: Choices
-    ) -> list[Outlook]:
+    ) -> list[ChoiceScores]:
         vocabulary = choices.vocabulary
         insertable = torch.tensor(choices.insertable, device=hidden.device)
-        found: list[Outlook] = []
+        found: list[ChoiceScores] = []
         for at in range(0, len(expected), _POSITIONS):
             proposed = torch.tensor(expected[at : at + _POSITIONS], device=hidden.device)
             chances = self._model.logits(hidden[at : at + _POSITIONS]).float().log_softmax(-1)
@@ -159,7 +159,7 @@ class TorchRows:
                 tuple(row[list(ids)].tolist()) if ids else ()
                 for row, ids in zip(chances, asked[at : at + _POSITIONS], strict=True)
             )
-            found += map(Outlook, *(column.tolist() for column in columns), more)
+            found += map(ChoiceScores, *(column.tolist() for column in columns), more)
         return found
 
 

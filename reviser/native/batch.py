@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
 from reviser.model.config import ModelConfig
-from reviser.model.scoring import Choices, Outlook, Questions, Scores
+from reviser.model.scoring import Choices, ChoiceScores, Questions, Scores
 from reviser.native import library as native
 from reviser.native.refusals import CacheFull, refusal
 
@@ -75,7 +75,7 @@ class NativeBatch:
         self._read(read, rows, texts, [logits.ctypes.data])
         return logits
 
-    def outlooks(
+    def choice_scores(
         self,
         rows: Sequence[int],
         texts: Sequence[Sequence[int]],
@@ -83,7 +83,7 @@ class NativeBatch:
         choices: Choices,
         asked: Sequence[Questions] | None = None,
         enough: float | None = None,
-    ) -> list[list[Outlook]]:
+    ) -> list[list[ChoiceScores]]:
         """Read texts as `read` does; returns, for each text i, the choice scores of its last `len(expected[i])` places.
 
         The scores of all ids stay in the library. `asked[i][n]` are further ids to score at place n of text i.
@@ -95,7 +95,7 @@ class NativeBatch:
         if len(wanted) != len(texts) or not all(
             1 <= some <= len(text) for some, text in zip(wanted, texts, strict=True)
         ):
-            raise ReviserError("outlooks are wanted of one or more of the ids of each text")
+            raise ReviserError("choice scores are wanted of one or more of the ids of each text")
         vocabulary, insertable = choices.vocabulary, choices.insertable
         chosen = native.ChoicesStruct(
             insertable.ctypes.data,
@@ -103,7 +103,7 @@ class NativeBatch:
             *((0, 0.0) if enough is None else (COMMON, enough)),
         )
         counts, ids = np.array(wanted, dtype=np.int32), _flat(expected)
-        found = np.empty(len(ids), dtype=native.Outlooks)
+        found = np.empty(len(ids), dtype=native.ChoiceScoresStruct)
         read = self._decoder.library.reviser_batch_outlooks
         last = [counts.ctypes.data, ids.ctypes.data, chosen, found.ctypes.data]
         if asked is None or not any(asked):
@@ -121,8 +121,8 @@ class NativeBatch:
             questions = native.Questions(*(one.ctypes.data for one in (starts, others, chances)))
             self._read(read, rows, texts, [*last, questions])
             more = [tuple(chances[a:b].tolist()) for a, b in pairwise(starts.tolist())]
-        columns = (found[name].tolist() for name in Outlook._fields[:-1])
-        told = [*map(Outlook, *columns, more)]
+        columns = (found[name].tolist() for name in ChoiceScores._fields[:-1])
+        told = [*map(ChoiceScores, *columns, more)]
         ends = accumulate(wanted)
         return [told[end - count : end] for end, count in zip(ends, wanted, strict=True)]
 

@@ -71,7 +71,7 @@ class ChoicesStruct(ctypes.Structure):
     ]
 
 
-class Outlooks(ctypes.Structure):
+class ChoiceScoresStruct(ctypes.Structure):
     _fields_ = [
         *((name, c_double) for name in ("expected", "delete", "stop")),
         *((name, c_double) for name in ("first_chance", "second_chance")),

@@ -15,7 +15,7 @@ from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
-from reviser.model.scoring import Outlook, ReadingDecoder, TextRows, shared_length
+from reviser.model.scoring import ChoiceScores, ReadingDecoder, TextRows, shared_length
 from reviser.next_edits.prompt import RecentEdit, overtyped, prompt_ids, shown_ids
 from reviser.next_edits.windows import windows
 from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
@@ -101,7 +101,7 @@ class NextEditReader:
                 if len(reader.ids) > self._rows.room:
                     reader.give_up()
                 else:
-                    reader.take(self._outlooks(reader.ids, reader.expected))
+                    reader.take(self._choice_scores(reader.ids, reader.expected))
             for one in reader.corrections:
                 first = start + len(self._text(ids[: one.start]))
                 change = Edit(first, self._text(ids[one.start : one.end]), self._text(one.tokens))
@@ -111,16 +111,16 @@ class NextEditReader:
 
     def _chance(self, kept: Sequence[int], wanted: Sequence[int]) -> float:
         """The log-probability of ids behind others."""
-        outlooks = self._outlooks([*kept, *wanted[:-1]], wanted)
-        return math.fsum(outlook.expected for outlook in outlooks)
+        choice_scores = self._choice_scores([*kept, *wanted[:-1]], wanted)
+        return math.fsum(choice_score.expected for choice_score in choice_scores)
 
-    def _outlooks(self, ids: Sequence[int], expected: Sequence[int]) -> list[Outlook]:
+    def _choice_scores(self, ids: Sequence[int], expected: Sequence[int]) -> list[ChoiceScores]:
         """What the model says of expected ids, which follow the last of some ids; of these it reads what is new."""
         same = min(shared_length(self._seen, ids), len(ids) - len(expected))
         self._rows.truncate(0, same)
         self._seen = list(ids)
         self.read += len(ids) - same
-        return self._rows.outlooks([0], [list(ids[same:])], [list(expected)], self._rules)[0]
+        return self._rows.choice_scores([0], [list(ids[same:])], [list(expected)], self._rules)[0]
 
     def _text(self, ids: Sequence[int]) -> str:
         return b"".join(map(self._tokenizer.token_bytes, ids)).decode("utf-8", "replace")

@@ -25,7 +25,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed
-from reviser.model.scoring import Choices, Outlook, Questions
+from reviser.model.scoring import Choices, ChoiceScores, Questions
 
 LEAST: Final = 0.05
 """Changes of less confidence than this are not even looked for."""
@@ -59,7 +59,7 @@ class OvertypingRules(Choices):
 class Overtyper(Protocol):
     """Something that wants to know what the model says of ids behind a draft.
 
-    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`. Outlooks tell
+    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`. Choice scores tell
     of the expected ids, and of those that are `asked` about.
     """
 
@@ -84,7 +84,7 @@ class Overtyper(Protocol):
     def longest(self) -> int:
         """As many ids, or fewer, are read to its end."""
 
-    def take(self, outlooks: Sequence[Outlook]) -> None: ...
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None: ...
     def give_up(self) -> None: ...
 
 
@@ -135,8 +135,8 @@ class InTurn:
     def enough(self) -> float | None:
         return self._now.enough
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
-        self._now.take(outlooks)
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
+        self._now.take(choice_scores)
         self._turn()
 
     def give_up(self) -> None:
@@ -185,7 +185,7 @@ class OvertypingReader:
         least: float = LEAST,
         rousing: float = 0.0,
         in_steps: bool = False,
-        told: Sequence[Outlook] = (),
+        told: Sequence[ChoiceScores] = (),
         shown: Sequence[int] = (),
     ) -> None:
         if len(told) > len(passage) + 1:
@@ -205,7 +205,7 @@ class OvertypingReader:
         # What the model says of places of the draft, from `_first` on: of all before it is known that their tokens
         # stay.
         self._first = 0
-        self._outlooks: list[Outlook] = [*told]
+        self._choice_scores: list[ChoiceScores] = [*told]
         # Places before this one were looked at.
         self._unseen = 0
         self._step = STEP
@@ -221,7 +221,7 @@ class OvertypingReader:
 
     def _propose(self) -> None:
         """Let the model read more of the draft, as if it stayed; the reading is over if there is no more."""
-        known = self._first + len(self._outlooks)
+        known = self._first + len(self._choice_scores)
         end = len(self._passage) + 1
         if known >= end:
             self.ids = [*self._written, *self._passage[self._place :]]
@@ -250,15 +250,15 @@ class OvertypingReader:
         """End the reading with what was found: the model has no room for more."""
         self.over = True
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
-        """Go on with what the scores say, one outlook for each id of `expected`."""
-        if len(outlooks) != len(self.expected):
-            raise ReviserError("a reader takes one outlook for each id that it expects")
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
+        """Go on with what the scores say, one `ChoiceScores` for each id of `expected`."""
+        if len(choice_scores) != len(self.expected):
+            raise ReviserError("a reader takes one `ChoiceScores` for each id that it expects")
         if self._change is None:
-            self._outlooks += outlooks
+            self._choice_scores += choice_scores
             self._consider()
         else:
-            self._go_on(self._change, outlooks[0])
+            self._go_on(self._change, choice_scores[0])
 
     def _consider(self) -> None:
         """Look at the places that are new, unless nothing is to be looked for."""
@@ -270,15 +270,18 @@ class OvertypingReader:
 
     def _is_roused(self) -> bool:
         """Whether there is a place where something else than the draft's token has the probability that it takes."""
-        others = (self._best_other(outlook, self._first + number)[1] for number, outlook in enumerate(self._outlooks))
+        others = (
+            self._best_other(choice_score, self._first + number)[1]
+            for number, choice_score in enumerate(self._choice_scores)
+        )
         return max(others) >= math.log(self._rousing)
 
     def _scan(self, first: int) -> None:
         """Find the next place where something else than the draft's token is likely enough, and begin a change
         there."""
-        self._unseen = self._first + len(self._outlooks)
+        self._unseen = self._first + len(self._choice_scores)
         for place in range(first, self._unseen):
-            id, chance = self._best_other(self._outlooks[place - self._first], place)
+            id, chance = self._best_other(self._choice_scores[place - self._first], place)
             if chance >= math.log(self._least):
                 change = _Change(place, place)
                 self._change = change
@@ -286,14 +289,14 @@ class OvertypingReader:
                 return
         self._propose()
 
-    def _best_other(self, outlook: Outlook, place: int) -> tuple[int, float]:
+    def _best_other(self, choice_score: ChoiceScores, place: int) -> tuple[int, float]:
         """The likeliest action at a place of the draft that does not keep its token, and its log-probability."""
         at_end = place == len(self._passage)
-        id, chance = outlook.first, outlook.first_chance
+        id, chance = choice_score.first, choice_score.first_chance
         if not at_end and id == self._passage[place]:
-            id, chance = outlook.second, outlook.second_chance
-        if not at_end and outlook.delete > chance:
-            return self.rules.vocabulary.delete_id, outlook.delete
+            id, chance = choice_score.second, choice_score.second_chance
+        if not at_end and choice_score.delete > chance:
+            return self.rules.vocabulary.delete_id, choice_score.delete
         return id, chance
 
     def _do(self, change: _Change, id: int, chance: float) -> None:
@@ -313,10 +316,10 @@ class OvertypingReader:
             return self.rules.vocabulary.stop_id
         return self._passage[place]
 
-    def _go_on(self, change: _Change, outlook: Outlook) -> None:
-        id, chance = self._best_other(outlook, change.end)
-        if outlook.expected >= chance:
-            self._end(change, change.chance + outlook.expected)
+    def _go_on(self, change: _Change, choice_score: ChoiceScores) -> None:
+        id, chance = self._best_other(choice_score, change.end)
+        if choice_score.expected >= chance:
+            self._end(change, change.chance + choice_score.expected)
         elif len(change.ids) == MOST_IN_A_CHANGE or change.chance + chance < math.log(self._least):
             # Nothing makes it likelier again: what is left of it need not be known.
             self._end(change, -math.inf)
@@ -335,7 +338,7 @@ class OvertypingReader:
             self._written = list(self.ids)
             # Behind a change that was made, the draft's next token stays: the change ended there.
             self._place, self._first = change.end, change.end + 1
-            self._unseen, self._outlooks = self._first, []
+            self._unseen, self._choice_scores = self._first, []
             self._step = STEP_AFTER_CHANGE
             self._propose()
         else:

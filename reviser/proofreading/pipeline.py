@@ -14,7 +14,7 @@ from typing import Final
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.document import Document, Draft, Proofread
 from reviser.proofreading.guard.calibration import Calibration, Search, calibration_for
 from reviser.proofreading.guard.guard import Guard
@@ -137,7 +137,7 @@ class Proofreader:
                 return by_itself(one)
             passage = stage.shown(one.sentence)
 
-            def read_on(told: Sequence[Outlook]) -> OvertypingReader:
+            def read_on(told: Sequence[ChoiceScores]) -> OvertypingReader:
                 reader = readings[key_of(passage)] = stage.reader(passage, search, told)
                 return reader
 

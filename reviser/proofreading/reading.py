@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import SessionPolicy
-from reviser.model.scoring import Outlook, ReadingDecoder
+from reviser.model.scoring import ChoiceScores, ReadingDecoder
 from reviser.proofreading.guard.calibration import Search
 from reviser.proofreading.overtyping import Correction, Overtyper, OvertypingReader, OvertypingRules
 from reviser.proofreading.together import ROWS, read_overtyping
@@ -52,7 +52,7 @@ def corrections_of(reader: OvertypingReader, confidence: float) -> list[Correcti
 
 
 def overtyping_reader(
-    policy: SessionPolicy, passage: Passage, search: Search, told: Sequence[Outlook] = ()
+    policy: SessionPolicy, passage: Passage, search: Search, told: Sequence[ChoiceScores] = ()
 ) -> OvertypingReader:
     """A reader that looks for corrections of a passage, of whose first places something may be told."""
     rules = rules_for(policy.vocabulary)
@@ -96,20 +96,20 @@ def _overtype_alone(policy: SessionPolicy, reader: Overtyper) -> None:
     # A canvas never has more tokens than there are ids.
     room = min(policy.context, policy.max_length or policy.context)
     while not reader.over:
-        outlooks = _outlooks_alone(policy, reader) if len(reader.ids) <= room else None
-        if outlooks is None:
+        choice_scores = _choice_scores_alone(policy, reader) if len(reader.ids) <= room else None
+        if choice_scores is None:
             reader.give_up()
         else:
-            reader.take(outlooks)
+            reader.take(choice_scores)
 
 
-def _outlooks_alone(policy: SessionPolicy, reader: Overtyper) -> list[Outlook] | None:
+def _choice_scores_alone(policy: SessionPolicy, reader: Overtyper) -> list[ChoiceScores] | None:
     """What a policy says of the ids that a reader wants to know of; None if it has no scores for them."""
-    outlooks = []
+    choice_scores = []
     first = len(reader.ids) - len(reader.expected) + 1
     for place, expected in enumerate(reader.expected):
         scores = policy.scores(reader.ids[: first + place], reader.canvas)
         if scores is None:
             return None
-        outlooks.append(reader.rules.outlook(scores, expected, reader.asked.get(place, ())))
-    return outlooks
+        choice_scores.append(reader.rules.choice_score(scores, expected, reader.asked.get(place, ())))
+    return choice_scores

@@ -71,7 +71,7 @@ def _read_round(batch: TextRows, active: Sequence[_ReaderRow]) -> None:
     """Let the readers of rows have what they want to know next."""
     brief = [row for row in active if row.reader and row.reader.enough is not None]
     others = [row for row in active if row not in brief]
-    # A few outlooks more cost less than another round.
+    # A few choice scores more cost less than another round.
     if others and sum(len(row.reader.expected) for row in brief if row.reader) <= _FEW:
         brief, others = [], list(active)
     for rows in (brief, others):
@@ -94,9 +94,9 @@ def _read_rows(batch: TextRows, rows: Sequence[_ReaderRow], *, briefly: bool) ->
     numbers = [row.number for row in rows]
     enough = [reader.enough for reader in readers if reader.enough is not None]
     most = max(enough) if briefly else None
-    found = batch.outlooks(numbers, texts, expected, readers[0].rules, asked, most)
-    for reader, outlooks in zip(readers, found, strict=True):
-        reader.take(outlooks)
+    found = batch.choice_scores(numbers, texts, expected, readers[0].rules, asked, most)
+    for reader, choice_scores in zip(readers, found, strict=True):
+        reader.take(choice_scores)
         _give_up_beyond(reader, batch.room)
 
 

@@ -23,7 +23,7 @@ _LEAST_SHARED = 8
 
 
 @dataclass
-class Wanted:
+class ScoreRequest:
     """A history whose next id is to be scored, and the future for its scores."""
 
     history: list[int]
@@ -34,16 +34,16 @@ class Wanted:
 class Scorer(Protocol):
     """Scores several histories at once; each result is an array of its own."""
 
-    def score(self, wanted: Sequence[Wanted]) -> list[Scores]: ...
+    def score(self, wanted: Sequence[ScoreRequest]) -> list[Scores]: ...
 
 
-class OneByOne:
+class SequentialScorer:
     """A scorer for models that cannot read several histories together."""
 
     def __init__(self, policy: SessionPolicy) -> None:
         self._policy = policy
 
-    def score(self, wanted: Sequence[Wanted]) -> list[Scores]:
+    def score(self, wanted: Sequence[ScoreRequest]) -> list[Scores]:
         answers = []
         for each in wanted:
             scores = self._policy.scores(each.history, each.canvas)
@@ -68,7 +68,7 @@ class HistoryRows:
         self.read = 0
         """The number of ids that went through the model so far."""
 
-    def score(self, wanted: Sequence[Wanted]) -> list[Scores]:
+    def score(self, wanted: Sequence[ScoreRequest]) -> list[Scores]:
         self._clock += 1
         places = []
         for each in wanted:
@@ -117,7 +117,7 @@ def scorer_of(policy: SessionPolicy, rows: int = ROWS) -> Scorer:
     """
     if rows > 1 and isinstance(policy, ModelPolicy) and isinstance(policy.decoder, NativeDecoder):
         return HistoryRows(policy.decoder, rows)
-    return OneByOne(policy)
+    return SequentialScorer(policy)
 
 
 class Batcher:
@@ -126,13 +126,13 @@ class Batcher:
     def __init__(self, scorer: Scorer, rows: int = ROWS) -> None:
         self._scorer = scorer
         self._most = rows
-        self._queue: queue.SimpleQueue[Wanted | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[ScoreRequest | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
         self._thread.start()
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
         """The scores after a history; blocks until they are computed."""
-        wanted = Wanted(list(history), canvas)
+        wanted = ScoreRequest(list(history), canvas)
         self._queue.put(wanted)
         return wanted.scores.result()
 

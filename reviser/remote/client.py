@@ -23,7 +23,7 @@ class ServerError(ReviserError):
     """A server that cannot be reached, is too slow, or gives an unexpected answer."""
 
 
-class Refused(ServerError):
+class RequestRefused(ServerError):
     """A request that the server refused; `status` is the HTTP status."""
 
     def __init__(self, sentence: str, status: int) -> None:
@@ -104,7 +104,7 @@ class CompletionsClient:
             self._drop()
             raise self._unreachable(error) from None
         if response.status != 200:
-            raise Refused(self._refusal(response.status, content), response.status)
+            raise RequestRefused(self._refusal(response.status, content), response.status)
         try:
             return json.loads(content)
         except ValueError:

@@ -38,7 +38,7 @@ class BadRequest(ReviserError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompletionRequest:
     """A request for a completion."""
 
     prompt: list[int]
@@ -49,7 +49,7 @@ class Asked:
     options: dict[str, int | None]
 
     @classmethod
-    def parse(cls, body: Any, model: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> Asked:
+    def parse(cls, body: Any, model: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> CompletionRequest:
         if not isinstance(body, dict):
             raise BadRequest("a request is a JSON object")
         if unknown := sorted(set(body) - _KNOWN):
@@ -138,7 +138,7 @@ class Completion:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: CompletionRequest,
         batcher: Batcher,
         vocabulary: Vocabulary,
         context: int,
@@ -188,7 +188,7 @@ class Completion:
         return found, lambda id: float(scores[id] - total)
 
 
-class Wording:
+class ResponseFormat:
     """Completions in the text and JSON of the protocol."""
 
     def __init__(self, model: str, vocabulary: Vocabulary, tokenizer: Tokenizer) -> None:
@@ -209,7 +209,7 @@ class Wording:
             run = []
         return "".join([*parts, decode(self._tokenizer, run)])
 
-    def whole(self, asked: Asked, completion: Completion) -> dict[str, object]:
+    def whole(self, asked: CompletionRequest, completion: Completion) -> dict[str, object]:
         chosen = list(completion.chosen())
         choice = self._choice(asked, chosen) | {"finish_reason": completion.ending}
         choice["canvas"] = decode(self._tokenizer, completion.run.canvas.tokens)
@@ -220,7 +220,7 @@ class Wording:
         }
         return self._frame() | {"choices": [choice], "usage": usage}
 
-    def parts(self, asked: Asked, completion: Completion) -> Iterator[dict[str, object]]:
+    def parts(self, asked: CompletionRequest, completion: Completion) -> Iterator[dict[str, object]]:
         frame = self._frame()
         for one in completion.chosen():
             ending = completion.ending if completion.run.over else None
@@ -234,7 +234,7 @@ class Wording:
             "model": self.model,
         }
 
-    def _choice(self, asked: Asked, chosen: list[ChosenId]) -> dict[str, object]:
+    def _choice(self, asked: CompletionRequest, chosen: list[ChosenId]) -> dict[str, object]:
         ids = [one.id for one in chosen]
         choice: dict[str, object] = {"index": 0, "text": self.text(ids), "token_ids": ids}
         choice["logprobs"] = None

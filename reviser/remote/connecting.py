@@ -13,7 +13,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import LoadedModel
-from reviser.remote.client import CompletionsClient, Refused, ServerError
+from reviser.remote.client import CompletionsClient, RequestRefused, ServerError
 from reviser.remote.policy import RemotePolicy
 
 SCHEME = "openai:"
@@ -21,7 +21,7 @@ _PROBE = "The quick, brown fox:\n it's 7 o'clock… 漢字"
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedModel:
     """A parsed `openai:` name: server, its model, and the local model with the same tokenizer (None: default)."""
 
     url: str
@@ -29,7 +29,7 @@ class Served:
     local: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Served:
+    def parse(cls, text: str) -> ServedModel:
         url, _, names = text.removeprefix(SCHEME).partition("#")
         model, _, local = names.partition("=")
         return cls(url, model or None, local or None)
@@ -37,7 +37,7 @@ class Served:
 
 def connect(text: str, longest: int) -> LoadedModel:
     """The model that `openai:URL#NAME=LOCAL` names; raises `ReviserError` if it is not there or does not match."""
-    served = Served.parse(text)
+    served = ServedModel.parse(text)
     client = CompletionsClient(served.url)
     record = _record(client, served.model)
     name = str(record["id"])
@@ -95,7 +95,7 @@ def _check_vocabulary(
     try:
         answer = client.post("/tokenize", {"model": name, "prompt": probe})
         got = [int(id) for id in answer["tokens"]]
-    except Refused as error:
+    except RequestRefused as error:
         if error.status in (404, 405):
             return  # not every server has it; ids that cannot be are refused as they come
         raise

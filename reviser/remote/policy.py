@@ -18,7 +18,7 @@ from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model.scoring import Scores
-from reviser.remote.client import CompletionsClient, Refused, ServerError
+from reviser.remote.client import CompletionsClient, RequestRefused, ServerError
 
 ALTERNATIVES = 50
 """The number of likeliest ids that a server is asked for, by default."""
@@ -83,7 +83,7 @@ class RemotePolicy:
                     "vllm_xargs": options,
                 },
             )
-        except Refused as error:
+        except RequestRefused as error:
             if "logprobs" in str(error):
                 raise ServerError(f"{error}; start vLLM with --max-logprobs {self._alternatives}") from None
             raise

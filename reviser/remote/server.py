@@ -25,7 +25,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import LoadedModel
 from reviser.remote.batching import ROWS, Batcher, scorer_of
 from reviser.remote.client import KEY_VARIABLE
-from reviser.remote.completions import Asked, BadRequest, Completion, Wording
+from reviser.remote.completions import BadRequest, Completion, CompletionRequest, ResponseFormat
 
 _LARGEST_BODY = 1 << 22
 _OPERATOR = re.compile(r"(<\|[^|]+\|>)")
@@ -40,7 +40,7 @@ class Service:
     tokenizer: Tokenizer
     context: int
     batcher: Batcher
-    wording: Wording
+    wording: ResponseFormat
 
     @classmethod
     def of(cls, model: LoadedModel, rows: int = ROWS, name: str | None = None) -> Service:
@@ -51,7 +51,7 @@ class Service:
             model.tokenizer,
             policy.context,
             Batcher(scorer_of(policy, rows), rows),
-            Wording(called, policy.vocabulary, model.tokenizer),
+            ResponseFormat(called, policy.vocabulary, model.tokenizer),
         )
 
     def models(self) -> dict[str, object]:
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _complete(self) -> dict[str, object] | None:
         service = self.server.service
-        asked = Asked.parse(self._body(), service.name, service.vocabulary, service.tokenizer)
+        asked = CompletionRequest.parse(self._body(), service.name, service.vocabulary, service.tokenizer)
         completion = Completion(asked, service.batcher, service.vocabulary, service.context, wanted=self._is_waited_for)
         if not asked.stream:
             return service.wording.whole(asked, completion)

@@ -22,16 +22,23 @@ from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy, SessionPolicy
 from reviser.decoding.rollout import Rollout, Step, seed
-from reviser.decoding.rules.closing import Closed
-from reviser.decoding.rules.ending import LEAST, Ending
-from reviser.decoding.rules.line import WithinLine, is_within_line
-from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
+from reviser.decoding.rules.closing import ClosingRule
+from reviser.decoding.rules.ending import LEAST, EndingRule
+from reviser.decoding.rules.line import LineRule, is_within_line
+from reviser.decoding.rules.repetition import LONGEST_REPEAT, NoRepeatedPhrases, NoRepeats
 from reviser.decoding.rules.rule import ScoreProcessor
-from reviser.decoding.rules.spacing import MarkedOnce, SingleSpaced, Spaced, ends_sentence, ends_with_mark, joining
+from reviser.decoding.rules.spacing import (
+    SentenceSpacing,
+    SingleMark,
+    SingleSpacing,
+    ends_sentence,
+    ends_with_mark,
+    joining,
+)
 from reviser.decoding.rules.structure import OpenStructure
-from reviser.decoding.rules.word import WordEnded
+from reviser.decoding.rules.word import WordCompletion
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.strategies import Beginning, BestOf, CheckedStrategy, Strategy, plain
+from reviser.decoding.strategies import BestOf, CheckedStrategy, RunStart, Strategy, plain
 from reviser.session.frames import Frame
 from reviser.session.windows import PIECE_SPARE, Window, WindowCutter
 
@@ -237,43 +244,43 @@ class Session:
         rollout = strategy(replace(begun, rules=rules), sampler)
         return self._shown(rollout, window, replaced)
 
-    def _beginning(self, window: Window, max_actions: int, draft: Sequence[int] | None = None) -> Beginning:
+    def _beginning(self, window: Window, max_actions: int, draft: Sequence[int] | None = None) -> RunStart:
         """The start of a run: a canvas with what the model sees, and the number of actions."""
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(self.policy.vocabulary, prefix, suffix, draft=draft, max_length=self.policy.max_length)
-        return Beginning(self.policy, canvas, history, min(max_actions, self.policy.context - len(history)))
+        return RunStart(self.policy, canvas, history, min(max_actions, self.policy.context - len(history)))
 
-    def _rules(self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool) -> list[ScoreProcessor]:
+    def _rules(self, window: Window, begun: RunStart, longest_repeat: int, *, searches: bool) -> list[ScoreProcessor]:
         """The rules for a run that writes into a window."""
         tokenizer, limit = self.tokenizer, begun.max_actions
         rules: list[ScoreProcessor] = []
         if not window.trailing_space and ends_sentence(window.prefix):
-            rules.append(Spaced(tokenizer))
+            rules.append(SentenceSpacing(tokenizer))
         if searches and ends_with_mark(window.prefix):
-            rules.append(MarkedOnce(tokenizer))
+            rules.append(SingleMark(tokenizer))
         if not isinstance(self.policy, ModelPolicy):
             return rules
         if longest_repeat > 1:
-            rules += [Unrepeated(longest_repeat, tokenizer), UnrepeatedPhrases(tokenizer)]
+            rules += [NoRepeats(longest_repeat, tokenizer), NoRepeatedPhrases(tokenizer)]
         if not window.suffix:
-            rules.append(WordEnded(tokenizer, self.policy.scores, window.prefix, len(begun.history)))
-            rules.append(Ending(self.policy.vocabulary, tokenizer, len(begun.history), limit, window.prefix))
+            rules.append(WordCompletion(tokenizer, self.policy.scores, window.prefix, len(begun.history)))
+            rules.append(EndingRule(self.policy.vocabulary, tokenizer, len(begun.history), limit, window.prefix))
         return rules
 
-    def _form(self, window: Window, begun: Beginning, *, ends: bool) -> list[ScoreProcessor]:
+    def _form(self, window: Window, begun: RunStart, *, ends: bool) -> list[ScoreProcessor]:
         """The rules that keep the form of a text: spaces, lines, and closing of what is open."""
         if not isinstance(self.policy, ModelPolicy):
             return []
         tokenizer, vocabulary = self.tokenizer, self.policy.vocabulary
         apart = bool(window.trailing_space)
         structure = OpenStructure(_from_line_start(window.before, _SEEN_BEFORE) + window.prefix)
-        rules: list[ScoreProcessor] = [SingleSpaced(vocabulary, tokenizer, structure, apart=apart)]
+        rules: list[ScoreProcessor] = [SingleSpacing(vocabulary, tokenizer, structure, apart=apart)]
         if "stop" not in vocabulary.kinds:
             return rules
         if window.suffix and is_within_line(window.prefix, window.suffix):
-            rules.append(WithinLine(vocabulary, tokenizer, window.prefix, window.suffix, apart=apart))
+            rules.append(LineRule(vocabulary, tokenizer, window.prefix, window.suffix, apart=apart))
         limit = len(begun.history) + begun.max_actions if begun.max_actions >= LEAST else None
-        rules.append(Closed(vocabulary, tokenizer, structure, limit, fills=bool(window.suffix), own=not ends))
+        rules.append(ClosingRule(vocabulary, tokenizer, structure, limit, fills=bool(window.suffix), own=not ends))
         return rules
 
     def _strategy(self, window: Window, checks: bool, tries: int, form: Sequence[ScoreProcessor]) -> Strategy:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.folders import atomic_folder
 from reviser.checkpoints.home import Checkpoint, load, save
 from reviser.checkpoints.library import find_model
 from reviser.cli.options import Argument, Group, Option, Words
@@ -131,7 +131,7 @@ _STATE, _VALUE, _SETTINGS = "training.pt", "value.safetensors", "settings.json"
 
 def _save_run(out: Path, tuner: Tuner, parts: Checkpoint, facts: Facts) -> None:
     """Replace the run's latest checkpoint, whole or not at all: the model, and beside it what resuming needs."""
-    with made_whole(out / LATEST, replace=True) as folder:
+    with atomic_folder(out / LATEST, replace=True) as folder:
         _save_model(folder / "model", tuner, parts, facts)
         save_file(tuner.value.state_dict(), folder / _VALUE)
         torch.save(tuner.state(), folder / _STATE)

@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict
 
 import torch
 
-from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.folders import atomic_folder
 from reviser.checkpoints.home import Checkpoint, load, save
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -69,7 +69,7 @@ def _made_together(target: Path, world: World) -> Iterator[Path]:
     if not world.leads:
         yield target.parent / world.told("")
         return
-    with made_whole(target, replace=True) as folder:
+    with atomic_folder(target, replace=True) as folder:
         world.told(folder.name)
         yield folder
 

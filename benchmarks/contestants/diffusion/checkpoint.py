@@ -14,7 +14,7 @@ from torch import Tensor
 from benchmarks.contestants.diffusion.adapted import transformer_of
 from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer
 from benchmarks.contestants.diffusion.noise import Schedule
-from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.folders import atomic_folder
 from reviser.checkpoints.tokenizer_files import BUILT_IN, TOKENIZER_FILE, make_tokenizer
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
@@ -100,7 +100,7 @@ def save_diffusion(folder: Path, made: DiffusionModel, *, replace: bool = False)
         for name, tensor in made.model.state_dict().items()
         if not (made.config.tied and name == "head.weight")
     }
-    with made_whole(folder, replace=replace) as temporary:
+    with atomic_folder(folder, replace=replace) as temporary:
         (temporary / _CONFIG_FILE).write_text(json.dumps(config, indent=2) + "\n", "utf-8")
         if made.tokenizer_json is not None:
             (temporary / TOKENIZER_FILE).write_bytes(made.tokenizer_json)

@@ -12,7 +12,7 @@ import torch
 from reviser.checkpoints.bounded import LARGEST_TOKENIZER, parse_json, read_bounded, read_json
 from reviser.checkpoints.building import build_model
 from reviser.checkpoints.description import CONFIG_FILE, check_declared, make_config
-from reviser.checkpoints.folders import made_whole
+from reviser.checkpoints.folders import atomic_folder
 from reviser.checkpoints.formats.llama_names import check_exportable, hugging_face_names
 from reviser.checkpoints.home import Checkpoint, weights_of
 from reviser.checkpoints.operators import append_operators, operator_names
@@ -211,7 +211,7 @@ def write_llama(
         tokenizer_data(checkpoint.tokenizer_json), checkpoint.vocabulary, checkpoint.tokenizer.size
     )
     precision = str(weights[names["embedding.weight"]].dtype).removeprefix("torch.")
-    with made_whole(folder) as temporary:
+    with atomic_folder(folder) as temporary:
         _write_json(temporary / CONFIG_FILE, _their_settings(checkpoint, precision))
         _write_json(temporary / "generation_config.json", _generation(checkpoint.vocabulary))
         _write_json(temporary / TOKENIZER_FILE, tokenizer)

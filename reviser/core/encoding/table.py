@@ -48,7 +48,7 @@ def _from_planes(planes: bytes) -> NDArray[np.uint32]:
     return np.ascontiguousarray(rows.T).view("<u4").reshape(-1).astype(np.uint32)
 
 
-class _Texts(Sequence[str]):
+class _LazyStrings(Sequence[str]):
     """A sequence of strings, each made when it is read."""
 
     @overload
@@ -66,7 +66,7 @@ class _Texts(Sequence[str]):
         raise NotImplementedError
 
 
-class Tokens(_Texts):
+class Tokens(_LazyStrings):
     """Tokens by id. They are stored in sorted order in one text, separated by line ends; `ids` gives the id of each."""
 
     def __init__(self, text: str, ids: NDArray[np.uint32]) -> None:
@@ -133,7 +133,7 @@ class TokenIds(Mapping[str, int]):
         return len(self._tokens)
 
 
-class Merges(_Texts):
+class Merges(_LazyStrings):
     """The merges that make the last tokens, in the notation of a tokenizer.json.
 
     `halves` has, for each token, the length of its first half, or 0 if no merge makes it.

@@ -23,7 +23,7 @@ _BEGUN: Final = re.compile(r"\\begin(?:\{(?:[A-Za-z]+(?:\*?(?:\}.*)?)?)?)?", re.
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})\s*")
 
 
-class Closed(ScoreProcessor):
+class ClosingRule(ScoreProcessor):
     """A rule that closes what a run has opened before the run stops or starts another paragraph.
 
     An environment is ended by its own name, a code fence by its own mark, and a row of a table has as many cells as the

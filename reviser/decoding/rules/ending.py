@@ -62,7 +62,7 @@ def _finished(tail: str) -> _Finished:
     return _Finished.NO if _UNFINISHED.search(tail) else _Finished.YES
 
 
-class Ending(ScoreProcessor):
+class EndingRule(ScoreProcessor):
     """A rule for where a run stops: not in an unfinished text or an empty list item, and at the first end of a sentence
     or line once most of its actions are used up. Only before its first action may it stop because the text `before` it
     is finished.

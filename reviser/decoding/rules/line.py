@@ -23,7 +23,7 @@ def is_within_line(before: str, after: str) -> bool:
     return bool(line.strip() and (rest.strip() or ITEM.match(line)))
 
 
-class WithinLine(ScoreProcessor):
+class LineRule(ScoreProcessor):
     """A rule for filling a gap within a line: the run ends where the line would, begins a list item with a word, and
     does not copy a neighbouring item.
 

@@ -39,7 +39,7 @@ OPENING_SENTENCES: Final = 0.5
 """The same for sentences."""
 
 
-class Unrepeated(ScoreProcessor):
+class NoRepeats(ScoreProcessor):
     """A rule against writing `size` tokens in a row that stand elsewhere in the text already.
 
     A word that was begun may still be completed: the repeat is blocked at the next word.
@@ -61,7 +61,7 @@ class Unrepeated(ScoreProcessor):
             scores[repeated] = -np.inf
 
 
-class UnrepeatedPhrases(ScoreProcessor):
+class NoRepeatedPhrases(ScoreProcessor):
     """A rule against writing phrases (words in a row) twice in one run.
 
     The longer a repeated phrase would become, and the more often it stands there, the lower the score of its next
@@ -72,7 +72,7 @@ class UnrepeatedPhrases(ScoreProcessor):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._kinds = _Kinds(tokenizer)
-        self._said = _SaidWords(self._kinds)
+        self._said = _WrittenWords(self._kinds)
 
     def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
         said = self._said
@@ -161,7 +161,7 @@ def _opening(mark: str) -> _Opening:
     return _Opening.SENTENCE if any(end in mark for end in ".!?…") else _Opening.NOTHING
 
 
-class _SaidWords(BeforeCursor):
+class _WrittenWords(BeforeCursor):
     """The words that a run has written before its cursor, with `_END` where a phrase ends, and the words that open its
     lines and sentences."""
 
@@ -184,11 +184,11 @@ class _SaidWords(BeforeCursor):
         self._add_to_openings(token, kind)
         self._last_kind = kind
 
-    def what_follows(self, tokens: Sequence[int]) -> _SaidWords | None:
+    def what_follows(self, tokens: Sequence[int]) -> _WrittenWords | None:
         """The same for the run's text from the cursor on; None if there is none."""
         if not tokens:
             return None
-        found = _SaidWords(self._kinds)
+        found = _WrittenWords(self._kinds)
         found._opens = self._opens
         found.add(tokens[0])
         # What stands at the cursor itself would go on what is written there, so it opens nothing else.
@@ -198,7 +198,7 @@ class _SaidWords(BeforeCursor):
             found.add(token)
         return found
 
-    def repeats(self, behind: _SaidWords | None) -> dict[int, list[int]]:
+    def repeats(self, behind: _WrittenWords | None) -> dict[int, list[int]]:
         """The words that would continue a phrase of the run's own text; for each occurrence, the phrase's number of
         words then."""
         found: dict[int, list[int]] = {}
@@ -223,7 +223,7 @@ class _SaidWords(BeforeCursor):
             found.setdefault(word[0], []).append(size + 1)
         return found
 
-    def openings(self, behind: _SaidWords | None) -> dict[int, float]:
+    def openings(self, behind: _WrittenWords | None) -> dict[int, float]:
         """At the start of a line or sentence: the penalties of words that open others in the run's own text."""
         if self._last_kind is not _Token.MARK or not self._opens:
             return {}

@@ -110,7 +110,7 @@ def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], b
     return fits
 
 
-class MarkedOnce(ScoreProcessor):
+class SingleMark(ScoreProcessor):
     """A rule for gaps after a punctuation mark, such as a full stop: the filling does not begin with another one."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -121,7 +121,7 @@ class MarkedOnce(ScoreProcessor):
             scores[: len(self._marks)][self._marks] = -np.inf
 
 
-class Spaced(ScoreProcessor):
+class SentenceSpacing(ScoreProcessor):
     """A rule for a prefix that ends a sentence: the next word is not written without a space."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -153,7 +153,7 @@ class Spaced(ScoreProcessor):
         return behind < len(self._glued) and bool(self._glued[behind])
 
 
-class SingleSpaced(ScoreProcessor):
+class SingleSpacing(ScoreProcessor):
     """A rule for one space between words and none at the end of a line; indentation and code stay as drawn.
 
     `apart` says that a space stands before the run, unseen by the policy: the run begins with that space and a word.

@@ -21,7 +21,7 @@ _BEGUN: Final = re.compile(r"(?:(?<=\S) |(?<=[\n(\[\"“-])|\A)[A-Za-zÀ-ɏ]{2,2
 _LEAST: Final = 1e-5
 
 
-class WordEnded(ScoreProcessor):
+class WordCompletion(ScoreProcessor):
     """A rule for a text that ends within a word: the run begins with the rest of that word.
 
     A tokenizer cuts "deci" differently from "decision", so a model has never seen the tokens of half a word before the

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from reviser.decoding.policy import SessionPolicy
 from reviser.decoding.rollout import seed
-from reviser.model.scoring import Outlook, Questions
+from reviser.model.scoring import ChoiceScores, Questions
 from reviser.proofreading.guard.calibration import BETTER, WORSE
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import Passage, overtype
@@ -79,9 +79,9 @@ class SentenceReader:
         """End the reading: the model has no room for more."""
         self.over = True
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
         """Take down how likely the tokens are, and go on to the next change."""
-        found = [one.expected for one in outlooks]
+        found = [one.expected for one in choice_scores]
         if self._as_it_is is None:
             self._as_it_is = found
         else:

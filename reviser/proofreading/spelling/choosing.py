@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import seed
-from reviser.model.scoring import Outlook, Questions
+from reviser.model.scoring import ChoiceScores, Questions
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 from reviser.proofreading.spelling.ways import Ways
@@ -118,7 +118,7 @@ def as_opening(word: str) -> str:
 class Overtyped:
     """Reads by overtyping what becomes of the unknown words of a passage, one after the other.
 
-    `is_kept` as long as no candidate was chosen; `outlooks` are then those of the first places of the passage, as
+    `is_kept` as long as no candidate was chosen; `choice_scores` are then those of the first places of the passage, as
     far as it was read.
     """
 
@@ -133,12 +133,12 @@ class Overtyped:
         *,
         watching: bool = False,
     ) -> None:
-        """With `watching`, take down the outlooks of all that stays."""
+        """With `watching`, take down the choice scores of all that stays."""
         self.rules = rules
         self.enough: float | None = None
         self.over = False
         self.is_kept = True
-        self.outlooks: list[Outlook] = []
+        self.choice_scores: list[ChoiceScores] = []
         self._watching = watching
         self.places = places
         self._passage = list(passage)
@@ -187,16 +187,16 @@ class Overtyped:
         self.ids, self.expected, self.asked = self._ways.task(way)
         if self._watching and way == 0:
             start = self.places[self._number].span.start
-            copied = self._passage[len(self.outlooks) : start]
+            copied = self._passage[len(self.choice_scores) : start]
             self.expected = [*copied, *self.expected]
             self.asked = {place + len(copied): ids for place, ids in self.asked.items()}
 
-    def _watch(self, outlooks: Sequence[Outlook]) -> Sequence[Outlook]:
-        """Take down the outlooks of what stays, and return those of the word."""
+    def _watch(self, choice_scores: Sequence[ChoiceScores]) -> Sequence[ChoiceScores]:
+        """Take down the choice scores of what stays, and return those of the word."""
         start = self.places[self._number].span.start
-        copied = max(start - len(self.outlooks), 0)
-        self.outlooks = [*self.outlooks[: start - copied], *outlooks]
-        return outlooks[copied:]
+        copied = max(start - len(self.choice_scores), 0)
+        self.choice_scores = [*self.choice_scores[: start - copied], *choice_scores]
+        return choice_scores[copied:]
 
     def _actions(self, old: Sequence[int], new: Sequence[int]) -> list[int]:
         """What makes one of the other: tokens that both begin and end with stay."""
@@ -211,12 +211,12 @@ class Overtyped:
         ending = old[len(old) - back :]
         return [*old[:front], *[self.rules.vocabulary.delete_id] * gone, *middle, *ending]
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
         """Take down what the model says of one way, and go on to the next."""
         place = self.places[self._number]
         if self._watching and self._way == 0:
-            outlooks = self._watch(outlooks)
-        self._ways.take(self._way, outlooks)
+            choice_scores = self._watch(choice_scores)
+        self._ways.take(self._way, choice_scores)
         place.kept = self._ways.bound(0)
         if not place.is_certain:
             bounds = [self._ways.bound(number + 1) for number in range(len(place.tokens))]
@@ -307,8 +307,8 @@ class SpellingReader:
             self._tasks.pop(0)
         self.over = True
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
         """Take down what the model says of one text, and go on to the next."""
         _, ways, at, _ = self._tasks[0]
-        ways.take(at, outlooks)
+        ways.take(at, choice_scores)
         self._ask()

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy, SessionPolicy
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.overtyping import InTurn, Overtyper, OvertypingReader, OvertypingRules, longest_reading
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
@@ -86,7 +86,7 @@ class UnknownWords(NamedTuple):
     passage: Passage
     text: str
     unknown: Sequence[Unknown]
-    read_on: Callable[[Sequence[Outlook]], OvertypingReader] | None = None
+    read_on: Callable[[Sequence[ChoiceScores]], OvertypingReader] | None = None
 
 
 class Respelling(NamedTuple):
@@ -274,7 +274,7 @@ class Speller:
         reader = Overtyped(self._rules, *strange.passage, places, judge, watching=read_on is not None)
 
         def corrections() -> Overtyper | None:
-            return read_on(reader.outlooks) if read_on and reader.is_kept else None
+            return read_on(reader.choice_scores) if read_on and reader.is_kept else None
 
         def left_to_right() -> Overtyper | None:
             doubtful = [place for place in places if judge.is_doubtful(place)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reviser.model.scoring import Outlook, Questions
+from reviser.model.scoring import ChoiceScores, Questions
 
 
 class ScoringTask(NamedTuple):
@@ -47,15 +47,15 @@ class Ways:
         asked = {place - first: others for place in range(first, len(way)) if (others := self._others(way, place))}
         return ScoringTask([*self._before, *way[:-1]], [*way[first:]], asked)
 
-    def take(self, number: int, outlooks: Sequence[Outlook]) -> None:
+    def take(self, number: int, choice_scores: Sequence[ChoiceScores]) -> None:
         """Take down what the model says of the task of a way."""
         way = self._ways[number]
         first = len(self._known(number))
-        for place, outlook in enumerate(outlooks, first):
+        for place, choice_score in enumerate(choice_scores, first):
             before = self._chances[way[:place]]
-            for id, chance in zip(self._others(way, place), outlook.asked, strict=True):
+            for id, chance in zip(self._others(way, place), choice_score.asked, strict=True):
                 self._chances[*way[:place], id] = before + chance
-            self._chances[way[: place + 1]] = before + outlook.expected
+            self._chances[way[: place + 1]] = before + choice_score.expected
 
     def _known(self, number: int) -> tuple[int, ...]:
         """What a way begins with whose probability is known."""

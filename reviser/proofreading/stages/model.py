@@ -11,7 +11,7 @@ from typing import Final
 from reviser.core.edits import Edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.document import Document, Sentence
 from reviser.proofreading.evidence.readings import SentenceQuestion, readings
 from reviser.proofreading.guard.calibration import Search
@@ -110,7 +110,7 @@ class ModelStage:
         found = iter(find_corrections(self._policy, unread, search, tell))
         return [corrections_of(known[key], search.least) if key in known else next(found) for key in keys]
 
-    def reader(self, passage: Passage, search: Search, told: Sequence[Outlook]) -> OvertypingReader:
+    def reader(self, passage: Passage, search: Search, told: Sequence[ChoiceScores]) -> OvertypingReader:
         """A reader of a passage, of whose first places something is known."""
         return overtyping_reader(self._policy, passage, search, told)
 

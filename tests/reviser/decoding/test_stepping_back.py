@@ -16,7 +16,7 @@ from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.stepping_back import BEHIND, ODDS, ON_AVERAGE, CheckedRollout, Comparing, Comparison
+from reviser.decoding.stepping_back import BEHIND, ODDS, ON_AVERAGE, CheckedRollout, Comparison, TextComparer
 from reviser.model.scoring import Decoder
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeDecoder
@@ -71,7 +71,7 @@ def test_some_steps_back_are_refused_and_some_made(engine: Engine) -> None:
 
 def test_a_step_back_that_was_made_reads_as_well(engine: Engine) -> None:
     start_id = engine.policy.vocabulary.start_id
-    compared = Comparing(left_to_right(engine.policy), start_id, engine.tokenizer)
+    compared = TextComparer(left_to_right(engine.policy), start_id, engine.tokenizer)
     seen = 0
     for number in range(6):
         run = checked(engine, number)
@@ -112,17 +112,17 @@ def test_what_is_compared() -> None:
     the, cat, sat, mat = (tokenizer.encode(word)[0] for word in (" the", " cat", " sat", " mat"))
     old, new = [the, cat, sat], [the, cat, mat, sat]
     # From there on: 1 before; 3 and 1 with it. What stands behind it is as likely as before.
-    costly = Comparing(Weighted({mat: 3.0}, {}), 0, tokenizer).compare(old, new)
+    costly = TextComparer(Weighted({mat: 3.0}, {}), 0, tokenizer).compare(old, new)
     assert (costly.on_average, costly.behind) == (fmean([-3, -1]) + 1, 0)
     assert not costly.reads_as_well
     # Likely words that what follows does not go with.
-    broken = Comparing(Weighted({mat: 0.1}, {(mat, sat): 2.5}), 0, tokenizer).compare(old, new)
+    broken = TextComparer(Weighted({mat: 0.1}, {(mat, sat): 2.5}), 0, tokenizer).compare(old, new)
     assert broken.on_average > -0.4
     assert broken.behind == -1.5
     assert not broken.reads_as_well
-    fitting = Comparing(Weighted({mat: 1.0}, {(mat, sat): 0.5}), 0, tokenizer).compare(old, new)
+    fitting = TextComparer(Weighted({mat: 1.0}, {(mat, sat): 0.5}), 0, tokenizer).compare(old, new)
     assert fitting.reads_as_well
-    same = Comparing(Weighted({}, {}), 0, tokenizer).compare(old, old)
+    same = TextComparer(Weighted({}, {}), 0, tokenizer).compare(old, old)
     assert same.reads_as_well
 
 
@@ -139,7 +139,7 @@ def test_insertions_are_compared_as_whole_texts_are() -> None:
     the, cat, sat, mat = (tokenizer.encode(word)[0] for word in (" the", " cat", " sat", " mat"))
     old, piece, places = [the, cat, sat, the], [mat, mat], [1, 2, 3]
     reading = Weighted({mat: 2.0, cat: 0.5}, {(mat, sat): 0.25, (mat, the): 4.0})
-    comparing = Comparing(reading, 0, tokenizer)
+    comparing = TextComparer(reading, 0, tokenizer)
     for place, found in zip(places, comparing.insertions(old, piece, places), strict=True):
         whole = comparing.compare(old, [*old[:place], *piece, *old[place:]])
         assert found.behind == pytest.approx(whole.behind)
@@ -150,7 +150,7 @@ def test_where_a_piece_may_be_put() -> None:
     tokenizer = ToyTokenizer()
     text = tokenizer.encode("It was late. The cat sat. It was")
     words = [tokenizer.token_bytes(id).decode() for id in text]
-    comparing = Comparing(Weighted({}, {}), 0, tokenizer)
+    comparing = TextComparer(Weighted({}, {}), 0, tokenizer)
     sentence, phrase = tokenizer.encode(" The mat."), tokenizer.encode(" the mat")
     for at in range(1, len(text)):
         places = comparing.places(text, sentence, at, range(1, len(text)))
@@ -166,7 +166,7 @@ def test_where_a_piece_may_be_put() -> None:
 
 def test_no_sentence_is_put_before_what_goes_on_with_a_small_letter() -> None:
     tokenizer = ToyTokenizer()
-    comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
+    comparing = TextComparer(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
     sentence = tokenizer.encode(" The mat.")
     for text, room in (("It was late. The cat sat.", True), ("It was late. the cat sat.", False)):
         tokens = tokenizer.encode(text)
@@ -178,7 +178,7 @@ def test_no_sentence_is_put_before_what_goes_on_with_a_small_letter() -> None:
 
 def test_nothing_with_a_small_letter_is_put_behind_the_end_of_a_sentence() -> None:
     tokenizer = ToyTokenizer()
-    comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
+    comparing = TextComparer(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
     tokens = tokenizer.encode("It was late. The cat sat.")
     words = [tokenizer.token_bytes(id).decode() for id in tokens]
     place = 1 + next(at for at, word in enumerate(words[:-1]) if word.endswith("."))
@@ -201,7 +201,7 @@ def test_nothing_with_a_small_letter_is_put_behind_the_end_of_a_sentence() -> No
 )
 def test_a_phrase_breaks_no_sentence_and_no_number(before: str, behind: str, piece: str, room: bool) -> None:
     tokenizer = ToyTokenizer()
-    comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
+    comparing = TextComparer(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
     first = tokenizer.encode(before)
     tokens = [*first, *tokenizer.encode(behind)]
     words = tokenizer.encode(piece)

@@ -1,4 +1,4 @@
-"""Readers that overtype get the same outlooks and find the same in the native library as in torch."""
+"""Readers that overtype get the same choice scores and find the same in the native library as in torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig, Reviser, preset
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeBatch, NativeDecoder
 from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
@@ -36,14 +36,14 @@ def rules_for(config: ModelConfig) -> OvertypingRules:
     return OvertypingRules(Vocabulary(config.vocab_size - operators, frozenset({0, 3}), kinds=KINDS, overtypes=True))
 
 
-def outlook(scores: np.ndarray, expected: int, rules: OvertypingRules, asked: Sequence[int] = ()) -> Outlook:
+def choice_score(scores: np.ndarray, expected: int, rules: OvertypingRules, asked: Sequence[int] = ()) -> ChoiceScores:
     """What a row of scores says, by numpy."""
     wide = scores.astype(np.float64)
     chances = wide - wide.max() - np.log(np.exp(wide - wide.max()).sum())
     tokens = np.where(rules.insertable, chances[: len(rules.insertable)], -np.inf)
     second, first = np.argsort(tokens)[-2:].tolist()
     delete, stop = rules.vocabulary.delete_id, rules.vocabulary.stop_id
-    return Outlook(
+    return ChoiceScores(
         *(float(chances[id]) for id in (expected, delete, stop)),
         first,
         float(tokens[first]),
@@ -73,7 +73,7 @@ def test_outlooks_are_those_of_the_scores(config: ModelConfig, bits: int, way: W
             }
             for number, count in enumerate(wanted)
         ]
-        found = batch.outlooks(range(len(texts)), texts, expected, rules, asked)
+        found = batch.choice_scores(range(len(texts)), texts, expected, rules, asked)
         assert [len(some) for some in found] == list(wanted)
         for text, ids, told, questions in zip(texts, expected, found, asked, strict=True):
             single.clear(0)
@@ -82,7 +82,7 @@ def test_outlooks_are_those_of_the_scores(config: ModelConfig, bits: int, way: W
                 end = len(text) - len(ids) + number + 1
                 scores = single.read([0], [text[done:end]])[0]
                 done = end
-                right = outlook(scores, id, rules, questions.get(number, ()))
+                right = choice_score(scores, id, rules, questions.get(number, ()))
                 assert one[:-1] == pytest.approx(right[:-1], abs=1e-3)
                 assert one.asked == pytest.approx(right.asked, abs=1e-3)
                 assert (one.first, one.second) == (right.first, right.second)
@@ -99,10 +99,10 @@ def test_others_and_threads_change_no_bit_of_outlooks(way: Way, build: Build) ->
             way.batch(decoder, 5) as batch,
             way.batch(decoder, 1) as single,
         ):
-            runs.append(batch.outlooks(range(5), texts, wanted, rules))
+            runs.append(batch.choice_scores(range(5), texts, wanted, rules))
             for number, text in enumerate(texts):
                 single.clear(0)
-                alone = single.outlooks([0], [text], [wanted[number]], rules)
+                alone = single.choice_scores([0], [text], [wanted[number]], rules)
                 assert alone == [runs[-1][number]]
     assert runs[0] == runs[1] == runs[2]
 
@@ -120,15 +120,15 @@ def test_large_vocabulary_and_equal_scores(way: Way) -> None:
     expected = [5, 2, 2099, vocabulary.stop_id]
     with NativeDecoder.from_model(model, 8, threads=2, level=way.level) as decoder, way.batch(decoder, 2) as batch:
         scores = batch.read([0], [[9, 8, 5, 7]])[0].copy()
-        (told,) = batch.outlooks([1], [[9, 8, 5, 7]], [expected], rules)
+        (told,) = batch.choice_scores([1], [[9, 8, 5, 7]], [expected], rules)
     for id, one in zip(expected, told, strict=True):
         assert (one.first, one.second) == (5, 1025)
         assert one.first_chance == one.second_chance == pytest.approx(math.log(1 / 5))
-        assert one.expected == pytest.approx(outlook(scores, id, rules).expected, abs=1e-4)
+        assert one.expected == pytest.approx(choice_score(scores, id, rules).expected, abs=1e-4)
 
 
 def test_common_tokens_may_be_enough(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they are, the outlook is of them, of the operators and of the expected id alone; elsewhere it is of all
+    """Where they are, choice scores are of them, the operators and the expected id alone; elsewhere of all
     ids."""
     monkeypatch.setattr("reviser.native.batch.COMMON", 1000)
     vocabulary = Vocabulary(3100, frozenset({2, 1024}), kinds=KINDS, overtypes=True)
@@ -143,27 +143,27 @@ def test_common_tokens_may_be_enough(way: Way, monkeypatch: pytest.MonkeyPatch) 
         way.batch(decoder, 3) as batch,
         way.batch(decoder, 1) as single,
     ):
-        plain = batch.outlooks(range(3), texts, texts, rules)
+        plain = batch.choice_scores(range(3), texts, texts, rules)
         # What is likeliest, so that much of it is expected; some of it is rare.
         expected = [[one.first for one in some] for some in plain]
         expected[2][:3] = [vocabulary.stop_id, 5, 2999]
         for row in range(3):
             batch.clear(row)
-        whole = batch.outlooks(range(3), texts, expected, rules)
+        whole = batch.choice_scores(range(3), texts, expected, rules)
         for row in range(3):
             batch.clear(row)
         enough = math.log(0.5)
-        brief = batch.outlooks(range(3), texts, expected, rules, enough=enough)
+        brief = batch.choice_scores(range(3), texts, expected, rules, enough=enough)
         kept = 0
         for text, ids, all_of_it, told in zip(texts, expected, whole, brief, strict=True):
             single.clear(0)
-            assert single.outlooks([0], [text], [ids], rules, enough=enough) == [told]
+            assert single.choice_scores([0], [text], [ids], rules, enough=enough) == [told]
             for place, (id, full, one) in enumerate(zip(ids, all_of_it, told, strict=True)):
                 single.clear(0)
                 scores = single.read([0], [text[: place + 1]])[0].copy()
                 scored = np.zeros(len(scores), dtype=np.bool_)
                 scored[:1024] = scored[3072:] = scored[id] = True
-                few = outlook(np.where(scored, scores, -np.inf), id, rules)
+                few = choice_score(np.where(scored, scores, -np.inf), id, rules)
                 if few.expected < enough:
                     assert one == full
                 else:
@@ -174,7 +174,7 @@ def test_common_tokens_may_be_enough(way: Way, monkeypatch: pytest.MonkeyPatch) 
         # Rare ones among them, and not all.
         assert 0 < kept < sum(map(len, texts))
         with pytest.raises(ReviserError):
-            batch.outlooks([0], [[1]], [[1]], rules, [{0: [1]}], enough)
+            batch.choice_scores([0], [[1]], [[1]], rules, [{0: [1]}], enough)
 
 
 def test_few_insertable_tokens(native: None) -> None:
@@ -182,7 +182,7 @@ def test_few_insertable_tokens(native: None) -> None:
     rules = OvertypingRules(vocabulary)
     model = random_model(preset("tiny", vocab_size=vocabulary.size, dropout=0.0))
     with NativeDecoder.from_model(model) as decoder, NativeBatch(decoder, 1) as batch:
-        (told,) = batch.outlooks([0], [[3]], [[3]], rules)[0]
+        (told,) = batch.choice_scores([0], [[3]], [[3]], rules)[0]
     assert (told.first, told.second, told.second_chance) == (3, -1, -np.inf)
     assert told.first_chance == told.expected
 
@@ -192,15 +192,15 @@ def test_mistakes_are_refused(native: None) -> None:
     with NativeDecoder.from_model(model) as decoder, NativeBatch(decoder, 2, 8) as batch:
         for expected in ([], [[1], [1]], [[]], [[1, 1, 1]]):
             with pytest.raises(ReviserError, match="one or more of the ids"):
-                batch.outlooks([0], [[1, 2]], expected, RULES)
+                batch.choice_scores([0], [[1, 2]], expected, RULES)
         for wrong in (-1, WORDS.size):
             with pytest.raises(ReviserError, match="outside the vocabulary"):
-                batch.outlooks([0], [[1, 2]], [[wrong]], RULES)
+                batch.choice_scores([0], [[1, 2]], [[wrong]], RULES)
             with pytest.raises(ReviserError, match="outside the vocabulary"):
-                batch.outlooks([0], [[1, 2]], [[1]], RULES, [{0: [1, wrong]}])
+                batch.choice_scores([0], [[1, 2]], [[1]], RULES, [{0: [1, wrong]}])
         other = OvertypingRules(Vocabulary(500, kinds=KINDS, overtypes=True))
         with pytest.raises(ReviserError, match="outside the vocabulary"):
-            batch.outlooks([0], [[1, 2]], [[1]], other)
+            batch.choice_scores([0], [[1, 2]], [[1]], other)
         assert batch.lengths == [0, 0]
         with pytest.raises(ReviserError, match="cannot be cut to 1"):
             batch.truncate(0, 1)
@@ -233,11 +233,11 @@ def found(some: Sequence[OvertypingReader]) -> list[list[tuple[int, int, tuple[i
 class Told(OvertypingReader):
     """A reader that keeps what it was told first."""
 
-    first: Sequence[Outlook] = ()
+    first: Sequence[ChoiceScores] = ()
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
-        self.first = self.first or outlooks
-        super().take(outlooks)
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
+        self.first = self.first or choice_scores
+        super().take(choice_scores)
 
 
 def test_same_outlooks_as_torch(native: None) -> None:
@@ -291,14 +291,14 @@ def test_a_row_keeps_what_neighbours_begin_with(native: None) -> None:
     left = list(range(8, 58))
     with NativeDecoder.from_model(word_model(), threads=1) as decoder:
         read: list[int] = []
-        real = NativeBatch.outlooks
+        real = NativeBatch.choice_scores
 
         def counted(self: NativeBatch, rows, texts, *others):  # type: ignore[no-untyped-def]
             read.extend(map(len, texts))
             return real(self, rows, texts, *others)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(NativeBatch, "outlooks", counted)
+            patch.setattr(NativeBatch, "choice_scores", counted)
             some = [OvertypingReader(RULES, [9, 10], left, confidence=1, least=1) for _ in "abc"]
             read_overtyping(decoder, some, rows=1)
         # Start, left side, two markers and the passage twice; then what is expected, again.

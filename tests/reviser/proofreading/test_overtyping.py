@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.proofreading.overtyping import Correction, OvertypingReader, OvertypingRules
 from reviser.proofreading.together import read_overtyping
@@ -37,13 +37,13 @@ def corrected(passage: Sequence[int], corrections: Sequence[Correction]) -> list
     return tokens
 
 
-def outlook(chances: dict[int, float], expected: int) -> Outlook:
+def choice_score(chances: dict[int, float], expected: int) -> ChoiceScores:
     def log(id: int) -> float:
         return math.log(chances[id]) if chances.get(id) else -math.inf
 
     tokens = sorted(range(1, WORDS.base_size), key=log, reverse=True)
     first, second = tokens[:2]
-    return Outlook(log(expected), log(DELETE), log(STOP), first, log(first), second, log(second))
+    return ChoiceScores(log(expected), log(DELETE), log(STOP), first, log(first), second, log(second))
 
 
 def read(reader: OvertypingReader, model: Model) -> int:
@@ -51,7 +51,9 @@ def read(reader: OvertypingReader, model: Model) -> int:
     rounds = 0
     while not reader.over:
         first = len(reader.ids) - len(reader.expected)
-        reader.take([outlook(model(reader.ids[: first + 1 + number]), id) for number, id in enumerate(reader.expected)])
+        reader.take(
+            [choice_score(model(reader.ids[: first + 1 + number]), id) for number, id in enumerate(reader.expected)]
+        )
         rounds += 1
     return rounds
 
@@ -245,10 +247,10 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chances that a reader is told are the model's own."""
     model = random_model(preset("tiny", vocab_size=WORDS.size, dropout=0.0), seed=4).eval()
     reader = OvertypingReader(RULES, [1, 2, 3], [4], [5])
-    told: list[Outlook] = []
+    told: list[ChoiceScores] = []
 
-    def take(outlooks: Sequence[Outlook]) -> None:
-        told.extend(outlooks)
+    def take(choice_scores: Sequence[ChoiceScores]) -> None:
+        told.extend(choice_scores)
         reader.over = True
 
     monkeypatch.setattr(reader, "take", take)

@@ -29,7 +29,7 @@ from reviser.decoding.rollout import seed
 from reviser.decoding.sampler import Sampler
 from reviser.model.layout import Quantisation
 from reviser.model.scoring import Scores
-from reviser.remote.batching import Batcher, HistoryRows, OneByOne, Wanted
+from reviser.remote.batching import Batcher, HistoryRows, ScoreRequest, SequentialScorer
 from reviser.remote.client import Address, CompletionsClient
 from reviser.remote.server import Server, Service
 from reviser.session.engine import Engine, load_engine
@@ -143,7 +143,7 @@ def test_rows_read_nothing_twice(model: Path) -> None:
     asked = []
     for number in range(3):
         canvas, history = seed(vocabulary, engine.tokenizer.encode(f"{number} {TEXT}"))
-        asked.append(Wanted(history, canvas))
+        asked.append(ScoreRequest(history, canvas))
     before = [scores.copy() for scores in rows.score(asked)]
     read = rows.read
     assert read == sum(len(each.history) for each in asked)
@@ -155,7 +155,7 @@ def test_rows_read_nothing_twice(model: Path) -> None:
     asked[0].history.append(5)
     rows.score([asked[0]])
     assert rows.read == read + 4
-    others = [Wanted(history, canvas) for history in ([vocabulary.start_id, n] for n in (9, 8, 7))]
+    others = [ScoreRequest(history, canvas) for history in ([vocabulary.start_id, n] for n in (9, 8, 7))]
     rows.score(others)
     read = rows.read
     rows.score([asked[0]])
@@ -273,12 +273,12 @@ def test_nothing_is_written_for_a_client_that_has_gone(model: Path) -> None:
     engine = load_engine(model)
     stop = engine.policy.vocabulary.stop_id
 
-    class Slow(OneByOne):
+    class Slow(SequentialScorer):
         """Takes its time, and never stops by itself."""
 
         asked = 0
 
-        def score(self, wanted: Sequence[Wanted]) -> list[Any]:
+        def score(self, wanted: Sequence[ScoreRequest]) -> list[Any]:
             Slow.asked += 1
             time.sleep(0.02)
             found = super().score(wanted)

@@ -11,10 +11,10 @@ from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import decode
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.rollout import seed
-from reviser.decoding.rules.closing import Closed
-from reviser.decoding.rules.line import WithinLine, is_within_line
+from reviser.decoding.rules.closing import ClosingRule
+from reviser.decoding.rules.line import LineRule, is_within_line
 from reviser.decoding.rules.rule import ScoreProcessor
-from reviser.decoding.rules.spacing import SingleSpaced
+from reviser.decoding.rules.spacing import SingleSpacing
 from reviser.decoding.rules.structure import OpenStructure
 from tests.toys import ToyTokenizer
 
@@ -67,7 +67,7 @@ def in_words(rule: ScoreProcessor, drawn: str, canvas: Canvas, history: list[int
 
 def closed(before: str, written: str, drawn: str, after: str = "", left: int = 1000) -> str | None:
     canvas, history = on_canvas(before, written, after)
-    rule = Closed(VOCABULARY, TOKENIZER, OpenStructure(before), len(history) + left, fills=bool(after))
+    rule = ClosingRule(VOCABULARY, TOKENIZER, OpenStructure(before), len(history) + left, fills=bool(after))
     return in_words(rule, drawn, canvas, history)
 
 
@@ -116,7 +116,7 @@ def test_in_a_gap_what_stands_open_around_it_stays_open() -> None:
     assert closed("```\n", "a\n", "```", after="\n```\n") == STOP
     assert closed("So", " (it", STOP, after=" is.") == ")■"
     _, history = on_canvas("The castle (", "", ") stands.")
-    rule = Closed(VOCABULARY, TOKENIZER, OpenStructure("The castle ("), len(history) + 99, fills=True)
+    rule = ClosingRule(VOCABULARY, TOKENIZER, OpenStructure("The castle ("), len(history) + 99, fills=True)
     assert [rule.fits(TOKENIZER.encode(text)) for text in ("so", "so (it", "so (it is)", "so) (it")] == [
         True, False, True, False,
     ]  # fmt: skip
@@ -124,7 +124,7 @@ def test_in_a_gap_what_stands_open_around_it_stays_open() -> None:
 
 def spaced(before: str, written: str, drawn: str, *, apart: bool = False) -> str | None:
     canvas, history = on_canvas(before, written, "")
-    return in_words(SingleSpaced(VOCABULARY, TOKENIZER, OpenStructure(before), apart=apart), drawn, canvas, history)
+    return in_words(SingleSpacing(VOCABULARY, TOKENIZER, OpenStructure(before), apart=apart), drawn, canvas, history)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ LIST = ("Guests\n\n- Anna\n-", "\n- Ben\n- Carla\n")
 
 def in_line(before: str, written: str, drawn: str, after: str, *, apart: bool = False) -> str | None:
     canvas, history = on_canvas(before, written, after)
-    return in_words(WithinLine(VOCABULARY, TOKENIZER, before, after, apart=apart), drawn, canvas, history)
+    return in_words(LineRule(VOCABULARY, TOKENIZER, before, after, apart=apart), drawn, canvas, history)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_gap_in_an_item_is_one_items_text() -> None:
     for copy in (" Ben", " Anna", " carla"):
         assert in_line(before, copy, "\n", after, apart=True) == ""
         assert in_line(before, copy, STOP, after, apart=True) == ""
-    rule = WithinLine(VOCABULARY, TOKENIZER, before, after, apart=True)
+    rule = LineRule(VOCABULARY, TOKENIZER, before, after, apart=True)
     fits = {text: rule.fits(TOKENIZER.encode(text)) for text in (" Tom", " Ben", "- Tom", " Tom\n- Jo", " Benno")}
     assert fits == {" Tom": True, " Ben": False, "- Tom": False, " Tom\n- Jo": False, " Benno": True}
 

@@ -12,7 +12,7 @@ from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Rollout, seed
-from reviser.decoding.rules.ending import NEAR, Ending
+from reviser.decoding.rules.ending import NEAR, EndingRule
 from reviser.decoding.sampler import Sampler
 from reviser.model.scoring import Scores
 from tests.toys import VOCABULARY, ToyTokenizer
@@ -38,7 +38,7 @@ class Saying:
 def test_a_run_near_its_limit_ends_with_a_sentence(limit: int) -> None:
     tokenizer = ToyTokenizer()
     canvas, history = seed(VOCABULARY, tokenizer.encode("Well, "))
-    rules = [Ending(VOCABULARY, tokenizer, len(history), limit)]
+    rules = [EndingRule(VOCABULARY, tokenizer, len(history), limit)]
     said = Saying(tokenizer, SENTENCE)
     run = Rollout(said, canvas, history, Sampler(0.0), rules=rules, max_actions=limit)
     taken = len(list(run))
@@ -51,7 +51,7 @@ def test_a_run_near_its_limit_ends_with_a_sentence(limit: int) -> None:
 def test_a_run_without_an_end_of_a_sentence_goes_on_to_its_limit() -> None:
     tokenizer = ToyTokenizer()
     canvas, history = seed(VOCABULARY, tokenizer.encode("Well, "))
-    rules = [Ending(VOCABULARY, tokenizer, len(history), 64)]
+    rules = [EndingRule(VOCABULARY, tokenizer, len(history), 64)]
     said = Saying(tokenizer, "and so on ")
     run = Rollout(said, canvas, history, Sampler(0.0), rules=rules, max_actions=64)
     assert len(list(run)) == 64
@@ -80,7 +80,7 @@ def test_no_run_stops_where_the_text_plainly_goes_on(text: str, may_stop: bool) 
         canvas, history = seed(VOCABULARY, [], tokenizer.encode(suffix))
         for token in tokenizer.encode(text):
             canvas.apply(Insert(token))
-        rule = Ending(VOCABULARY, tokenizer, len(history), 1000)
+        rule = EndingRule(VOCABULARY, tokenizer, len(history), 1000)
         scores = np.zeros(VOCABULARY.size, dtype=np.float32)
         rule.change(scores, history, canvas)
         # What fills a gap may end anywhere.
@@ -94,7 +94,7 @@ def test_no_item_of_a_list_stays_empty() -> None:
         canvas, history = seed(VOCABULARY, [])
         for token in tokenizer.encode(text):
             canvas.apply(Insert(token))
-        rule = Ending(VOCABULARY, tokenizer, len(history), 1000)
+        rule = EndingRule(VOCABULARY, tokenizer, len(history), 1000)
         scores = np.zeros(VOCABULARY.size, dtype=np.float32)
         rule.change(scores, history, canvas)
         assert np.isfinite(scores[line]) == may_break
@@ -104,7 +104,7 @@ def chances(before: str, written: str, *, stop: float = 0.0, limit: int = 1000) 
     """The scores that the rule leaves of equal ones, but for a stop."""
     tokenizer = ToyTokenizer()
     canvas, history = seed(VOCABULARY, tokenizer.encode(before))
-    rule = Ending(VOCABULARY, tokenizer, len(history), limit, before)
+    rule = EndingRule(VOCABULARY, tokenizer, len(history), limit, before)
     for token in tokenizer.encode(written):
         canvas.apply(Insert(token))
         history.append(token)
@@ -138,7 +138,7 @@ def test_near_its_limit_a_run_ends_with_a_line(written: str, ends: bool) -> None
     (line,) = tokenizer.encode("\n")
     for limit, is_near in ((1000, False), (16, True)):
         canvas, history = seed(VOCABULARY, tokenizer.encode("List"))
-        rule = Ending(VOCABULARY, tokenizer, len(history), limit, "List")
+        rule = EndingRule(VOCABULARY, tokenizer, len(history), limit, "List")
         for token in tokenizer.encode(written):
             canvas.apply(Insert(token))
         # So many actions are taken by then.
@@ -153,7 +153,7 @@ def test_a_signed_letter_ends_with_the_line_of_the_name() -> None:
     before = "Dear Anna,\n\nthank you.\n\nBest,"
     for written, ends in (("", False), ("\nTom", True), ("\nTom will be there on Sunday", False)):
         canvas, history = seed(VOCABULARY, tokenizer.encode(before))
-        rule = Ending(VOCABULARY, tokenizer, len(history), 1000, before)
+        rule = EndingRule(VOCABULARY, tokenizer, len(history), 1000, before)
         for token in tokenizer.encode(written):
             canvas.apply(Insert(token))
             history.append(token)

@@ -20,9 +20,9 @@ from reviser.decoding.rules.repetition import (
     PHRASE,
     SECOND,
     THIRD,
+    NoRepeatedPhrases,
+    NoRepeats,
     Places,
-    Unrepeated,
-    UnrepeatedPhrases,
 )
 from reviser.decoding.rules.rule import RuledScores
 from reviser.decoding.sampler import Sampler
@@ -71,7 +71,7 @@ class CountingTokenizer(ToyTokenizer):
 def test_rules_look_at_no_token_before_it_is_met() -> None:
     """A vocabulary has tens of thousands of them, and to look at all would delay the first action."""
     tokenizer = CountingTokenizer()
-    rules = [Unrepeated(4, tokenizer), UnrepeatedPhrases(tokenizer)]
+    rules = [NoRepeats(4, tokenizer), NoRepeatedPhrases(tokenizer)]
     assert tokenizer.asked == 0
     canvas, history = seed(VOCABULARY, [])
     list(Rollout(Even([1, 2, 3]), canvas, history, Sampler.greedy(), rules=rules, max_actions=12))
@@ -81,7 +81,7 @@ def test_rules_look_at_no_token_before_it_is_met() -> None:
 def test_a_loop_is_left() -> None:
     for size, favourites in ((4, [1, 2, 3]), (6, [5]), (8, [1, 2, 3, 4, 5])):
         canvas, history = seed(VOCABULARY, [])
-        policy, rules = Even(favourites), [Unrepeated(size)]
+        policy, rules = Even(favourites), [NoRepeats(size)]
         list(Rollout(policy, canvas, history, Sampler.greedy(), rules=rules, max_actions=60))
         tokens = canvas.tokens
         windows = [tuple(tokens[at : at + size]) for at in range(len(tokens) - size + 1)]
@@ -92,11 +92,11 @@ def test_scores_of_a_policy_stay_as_they_were() -> None:
     canvas, history = seed(VOCABULARY, [1, 2, 3, 1, 2])
     policy = Even([7])
     kept = policy.scores(history, canvas)
-    made = RuledScores([Unrepeated(3)]).changed(kept, history, canvas)
+    made = RuledScores([NoRepeats(3)]).changed(kept, history, canvas)
     assert np.flatnonzero(~np.isfinite(made)).tolist() == [3]
     assert np.isfinite(kept).all()
     short, empty = seed(VOCABULARY, [1])
-    assert np.isfinite(RuledScores([Unrepeated(3)]).changed(kept, empty, short)).all()
+    assert np.isfinite(RuledScores([NoRepeats(3)]).changed(kept, empty, short)).all()
     assert RuledScores([]).changed(kept, history, canvas) is kept
 
 
@@ -123,7 +123,7 @@ def change_of(text: str, said: str, word: str, chance: float = 0.3) -> float:
     for one in tokenizer.encode(text + said):
         canvas.apply(Insert(one))
     scores = Asked(token, chance).scores(history, canvas)
-    made = RuledScores([UnrepeatedPhrases(tokenizer)]).changed(scores, history, canvas)
+    made = RuledScores([NoRepeatedPhrases(tokenizer)]).changed(scores, history, canvas)
     return float(scores[token] - made[token])
 
 
@@ -192,7 +192,7 @@ def test_marks_between_the_words_of_a_phrase_do_not_matter() -> None:
 def test_a_run_may_repeat_what_it_was_given_and_leaves_its_own_loops() -> None:
     tokenizer = ToyTokenizer()
     said = tokenizer.encode(" the cat sat on")
-    rules = [UnrepeatedPhrases(tokenizer)]
+    rules = [NoRepeatedPhrases(tokenizer)]
     canvas, history = seed(VOCABULARY, said)
     list(Rollout(Even(said), canvas, history, Sampler.greedy(), rules=rules, max_actions=60))
     own = canvas.tokens[len(said) :]
@@ -212,14 +212,14 @@ def test_a_word_that_was_begun_may_be_ended() -> None:
     canvas, history = seed(VOCABULARY, [*text, *text[:-1]])
     for known, banned in ((None, True), (tokenizer, False)):
         scores = Even([1]).scores(history, canvas)
-        made = RuledScores([Unrepeated(3, known)]).changed(scores, history, canvas)
+        made = RuledScores([NoRepeats(3, known)]).changed(scores, history, canvas)
         assert bool(np.isinf(made[piece])) == banned
 
 
 def test_marks_and_lines_may_be_repeated() -> None:
     tokenizer = ToyTokenizer()
     list_item = tokenizer.encode("\n- [")
-    rules = [UnrepeatedPhrases(tokenizer)]
+    rules = [NoRepeatedPhrases(tokenizer)]
     canvas, history = seed(VOCABULARY, [])
     list(Rollout(Even(list_item), canvas, history, Sampler.greedy(), rules=rules, max_actions=24))
     assert canvas.tokens == (list_item * 24)[:24]
@@ -234,7 +234,7 @@ def test_rules_that_follow_a_run_say_what_new_ones_say(choices: list[int], befor
     vocabulary = replace(VOCABULARY, kinds=PAPER_KINDS | {"delete"})
 
     def rules() -> RuledScores:
-        return RuledScores([Unrepeated(4, tokenizer), UnrepeatedPhrases(tokenizer)])
+        return RuledScores([NoRepeats(4, tokenizer), NoRepeatedPhrases(tokenizer)])
 
     def said(ruled: RuledScores, canvas: Canvas) -> Scores:
         return ruled.changed(Even(words).scores(history, canvas), history, canvas)

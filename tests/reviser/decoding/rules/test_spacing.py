@@ -9,7 +9,7 @@ from reviser.core.actions import Action, Insert, Replace
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import KINDS, Vocabulary
-from reviser.decoding.rules.spacing import Spaced, ends_sentence, glued_tokens, joining
+from reviser.decoding.rules.spacing import SentenceSpacing, ends_sentence, glued_tokens, joining
 from reviser.decoding.sampler import Sampler
 from reviser.session.session import Session
 from tests.toys import ToyTokenizer, quick_toy_policy
@@ -77,7 +77,7 @@ def test_neither_a_replacement_nor_a_removal_brings_a_word_there() -> None:
     prefix, space, the = TOKENIZER.encode("sat."), ord(" "), TOKENIZER.encode("The")[0]
     canvas = Canvas(vocabulary, [*prefix, space, the], prefix=len(prefix), cursor=len(prefix) + 1)
     scores = np.zeros(vocabulary.size, dtype=np.float32)
-    Spaced(TOKENIZER).change(scores, [], canvas)
+    SentenceSpacing(TOKENIZER).change(scores, [], canvas)
 
     def allows(action: Action | int) -> bool:
         id = action if isinstance(action, int) else vocabulary.id(action)

@@ -10,7 +10,7 @@ import pytest
 from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import seed
-from reviser.decoding.rules.word import WordEnded
+from reviser.decoding.rules.word import WordCompletion
 from reviser.model.scoring import Scores
 from tests.reviser.decoding.rules.test_closing import TOKENIZER, VOCABULARY, token
 
@@ -32,7 +32,7 @@ class Knowing:
 def written(before: str, model: Knowing) -> str:
     """What the rule makes a run begin with."""
     canvas, history = seed(VOCABULARY, TOKENIZER.encode(before))
-    rule = WordEnded(TOKENIZER, model.scores, before, len(history))
+    rule = WordCompletion(TOKENIZER, model.scores, before, len(history))
     made = b""
     while True:
         scores = np.zeros(VOCABULARY.size, dtype=np.float32)

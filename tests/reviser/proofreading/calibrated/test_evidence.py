@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reviser.core.edits import Edit
-from reviser.model.scoring import Outlook, Questions
+from reviser.model.scoring import ChoiceScores, Questions
 from reviser.proofreading.document import Draft
 from reviser.proofreading.evidence.readings import BEHIND, SentenceQuestion, SentenceReader, readings, shared
 from reviser.proofreading.guard.calibration import (
@@ -82,8 +82,8 @@ class Whole:
     def give_up(self) -> None:
         raise AssertionError("there is room for it")
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
-        self.chances = [one.expected for one in outlooks]
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
+        self.chances = [one.expected for one in choice_scores]
         self.over = True
 
 

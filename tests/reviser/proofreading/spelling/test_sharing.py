@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.guard.calibration import Search
 from reviser.proofreading.overtyping import Correction, InTurn, OvertypingReader, OvertypingRules
@@ -60,14 +60,14 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     candidates = [Candidate("x", 1.0, 10)] * len(others)
     places = [MisspeltPlace("w", TokenSpan(a, b), candidates, others) for a, b in pairwise(bounds)]
 
-    def reader(told: Sequence[Outlook] = ()) -> OvertypingReader:
+    def reader(told: Sequence[ChoiceScores] = ()) -> OvertypingReader:
         return OvertypingReader(RULES, passage, *sides, confidence=0.5, least=least, rousing=rousing, told=told)
 
     first = Overtyped(RULES, passage, *sides, places, Keeps(), watching=True)
     made: list[OvertypingReader] = []
 
     def then() -> OvertypingReader:
-        made.append(reader(first.outlooks))
+        made.append(reader(first.choice_scores))
         return made[0]
 
     alone = reader()
@@ -75,7 +75,7 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     overtype(POLICY, [alone])
     assert first.is_kept
     # As far as the words go, and one more: what follows the last of them.
-    assert len(first.outlooks) == (places[-1].span.end + 1 if places else 0)
+    assert len(first.choice_scores) == (places[-1].span.end + 1 if places else 0)
     assert made[0].over
     found = [(one.start, one.end, one.tokens, one.confidence) for one in made[0].corrections]
     assert found == [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import seed
-from reviser.model.scoring import Outlook
+from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import overtype
 from reviser.proofreading.spelling.candidates import Candidate
@@ -57,8 +57,8 @@ class Reading:
             self.ids, self.expected, self.asked = self.ways.task(self._order[0])
             self.read += len(self.expected)
 
-    def take(self, outlooks: Sequence[Outlook]) -> None:
-        self.ways.take(self._order[0], outlooks)
+    def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
+        self.ways.take(self._order[0], choice_scores)
         self._next()
 
     def give_up(self) -> None:
