@@ -46,7 +46,7 @@ def cache_folder() -> Path:
 
 
 class Cache:
-    """The results in a folder."""
+    """The cached results in a folder, by key."""
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
         self._path = folder / _FILE
@@ -67,7 +67,7 @@ class Cache:
                 self._database = _connect(self._path)
 
     def get(self, key: str, text: str) -> Result | None:
-        """The result for a key, if it is one that a text can have."""
+        """The result for a key; None if there is none, or if it does not fit the text."""
         row = self._ask(lambda base: base.execute("SELECT value, used FROM results WHERE key = ?", (key,)).fetchone())
         if row is None:
             return None
@@ -77,7 +77,7 @@ class Cache:
         return result
 
     def put(self, results: Mapping[str, Result]) -> None:
-        """Keep results; if there are too many, those go that were not used for longest."""
+        """Store results; beyond the size limit, those that were unused for longest are deleted."""
         now = time.time()
         rows = [(key, _encoded(result), now) for key, result in results.items()]
 
@@ -93,7 +93,7 @@ class Cache:
         self._write(write)
 
     def digest(self, path: Path) -> str:
-        """The digest of a large file, which is read again only if its size or time is another."""
+        """The digest of a large file; it is computed again only if the file's size or time has changed."""
         about = path.stat()
         key = f"{path.resolve()} {about.st_size} {about.st_mtime_ns}"
         row = self._ask(lambda base: base.execute("SELECT digest FROM digests WHERE file = ?", (key,)).fetchone())
@@ -105,7 +105,7 @@ class Cache:
         return digest
 
     def close(self) -> None:
-        """Write down what was used, and close the file."""
+        """Record which entries were used, and close the file."""
         if self._database is None:
             return
         now = time.time()
@@ -145,7 +145,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _size(base: sqlite3.Connection) -> int:
-    """The bytes that are in use; deleted ones are written over later."""
+    """The bytes in use; the space of deleted entries is reused later."""
     pages, free, size = (
         int(base.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "freelist_count", "page_size")
     )
@@ -174,7 +174,7 @@ def _decoded(value: str, text: str) -> Result | None:
 
 
 class Keys:
-    """The keys of texts: digests of all that has a say in what is found in them."""
+    """The cache keys of texts: digests of everything that decides what is found in them."""
 
     def __init__(self, request: Request, model: str) -> None:
         kinds = sorted(request.kinds)
@@ -189,14 +189,14 @@ class Keys:
 
 
 def model_digest(folder: Path, cache: Cache) -> str:
-    """What makes a model the one it is: its configuration, tokenizer and weights."""
+    """The digest of a model: of its configuration, tokenizer and weights."""
     names = ("config.json", "tokenizer*.json*", "*.safetensors")
     files: Iterable[Path] = sorted({path for name in names for path in folder.glob(name)})
     return _joined({path.name: cache.digest(path) for path in files if path.is_file()})
 
 
 def program() -> str:
-    """What makes the program the one it is: its version, and the code that has a say in what is found."""
+    """The version of the program, and a digest of the code that decides what is found."""
     home = Path(reviser.__file__).parent
     files = sorted(
         path for part in _PARTS for path in (home / part).rglob("*") if path.suffix in (".py", ".json", ".xz")

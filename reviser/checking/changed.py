@@ -1,4 +1,4 @@
-"""What git says has changed: which files, and what one held at the last commit."""
+"""Changed files according to git, and their contents at the last commit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from reviser.core.files import STREAM
 
 
 def changed_files(paths: Iterable[Path], since: str | None = None) -> set[Path]:
-    """The files that differ from the last commit, in the repositories that some paths are in: staged or not, or new
-    to git.
+    """The files that differ from the last commit (staged, unstaged or untracked) in the repositories of some paths.
 
-    With `since`, those that differ from where this branch left that revision.
+    With `since`, the files that differ from the point where this branch left that revision.
     """
     folders = {path if path.is_dir() else path.parent for path in paths if path != STREAM}
     roots = {_root(folder) for folder in folders}
@@ -23,7 +22,8 @@ def changed_files(paths: Iterable[Path], since: str | None = None) -> set[Path]:
 
 
 def committed(path: Path) -> bytes | None:
-    """What a file held at the last commit; None if it was not there. Refuses a file in no repository."""
+    """The contents of a file at the last commit; None if it was not there. Raises `ReviserError` outside of a
+    repository."""
     folder = path.resolve().parent
     _root(folder)
     return _git(folder, "cat-file", "--filters", f"HEAD:./{path.resolve().name}")
@@ -48,7 +48,7 @@ def _changed(root: Path, since: str | None) -> set[Path]:
 
 
 def _base(root: Path, since: str | None) -> str:
-    """What the files are compared with."""
+    """The revision that the files are compared with."""
     if since is not None:
         commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{since}^{{commit}}")
         if commit is None:
@@ -62,7 +62,7 @@ def _base(root: Path, since: str | None) -> str:
 
 
 def _git(folder: Path, *words: str) -> bytes | None:
-    """What git prints; None if it fails, or there is none."""
+    """The output of a git command; None if it fails, or git is not installed."""
     try:
         done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Checks documents: those that were checked before are looked up, the others are read."""
+"""The checker of many documents: cached results are looked up, other documents are read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from reviser.session.documents import DocumentFile
 
 @dataclass(frozen=True)
 class Checker:
-    """What to look for, with which model, in how many processes; `cache_folder` is None for no cache, `encoding` to
-    let the bytes tell."""
+    """The settings of a check: what to look for, with which model, in how many processes. `cache_folder` None means
+    no cache; `encoding` None means that it is detected."""
 
     request: Request
     model: str | None = None
@@ -30,7 +30,7 @@ class Checker:
     encoding: str | None = None
 
     def read(self, path: Path, name: Path) -> Source | Failed:
-        """The document at `path`, which is called `name`; its format follows from the name."""
+        """The document at `path`, reported under `name`; the format follows from the name."""
         try:
             document = DocumentFile.read(path, self.encoding)
             format = self.request.format_of(name, document.text)
@@ -41,7 +41,8 @@ class Checker:
     def check(
         self, sources: Sequence[Source | Failed], tell: Tell = lambda read, of: None
     ) -> Iterator[Checked | Failed]:
-        """Check documents, in their order; `tell` hears of sentences that are being read."""
+        """The checked documents, in the order of the sources; `tell` is called with the number of sentences read and
+        their total."""
         cache = None if self.cache_folder is None else Cache(self.cache_folder)
         outcomes: dict[int, Outcome] = {}
         place = 0
@@ -58,7 +59,7 @@ class Checker:
     def _outcomes(
         self, sources: Sequence[Source | Failed], cache: Cache | None, tell: Tell
     ) -> Iterator[dict[int, Outcome]]:
-        """What comes of each document, by its number: first of those that need not be read."""
+        """The outcomes of the documents by their numbers, cached ones first."""
         known: dict[int, Outcome] = {}
         unread: dict[int, Draft] = {}
         for number, source in enumerate(sources):
@@ -88,7 +89,8 @@ class Checker:
         return proofread_in_batches(drafts, reading, jobs, tell)
 
     def _checked(self, source: Source | Failed, outcome: Outcome) -> Checked | Failed:
-        """What comes of a document, without what its project ignores: that may change while the cached result stays."""
+        """The outcome of a document without the findings that its project ignores. That is applied after the cache,
+        as the list of ignored findings may change."""
         if isinstance(source, Failed):
             return source
         if isinstance(outcome, ReviserError):

@@ -1,4 +1,4 @@
-"""What the kinds of changes are about, for people who meet one in a report."""
+"""Explanations of the kinds of changes, for readers of a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from reviser.proofreading.suggestion import Kind
 
 @dataclass(frozen=True)
 class Explanation:
-    """A kind in one sentence, in a few, with an example, and a page of an encyclopedia on its subject."""
+    """A kind of change: a summary in one sentence, a description, an example, and an encyclopedia page on the
+    subject."""
 
     short: str
     full: str

@@ -1,4 +1,4 @@
-"""What was found in a document, and where: lines and columns count characters from 1."""
+"""The findings in a document and their places; lines and columns count characters from 1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reviser.session.documents import DocumentFile
 
 
 class Place(NamedTuple):
-    """A place in a text."""
+    """A line and a column in a text."""
 
     line: int
     column: int
@@ -30,7 +30,7 @@ class Result(NamedTuple):
 
 
 class UnreadWord(NamedTuple):
-    """A word that is too long to be read: in which line it is, and how long."""
+    """A word that is too long to be read: its line and its length in characters."""
 
     line: int
     characters: int
@@ -68,7 +68,7 @@ class Finding:
 
     @cached_property
     def end(self) -> Place:
-        """The place behind the last character."""
+        """The place after the last character."""
         return _place(self.source.draft.text, self.change.end)
 
 
@@ -85,7 +85,7 @@ class Checked:
 
     @property
     def corrected(self) -> str:
-        """The document's text with all that was found corrected."""
+        """The document's text with all findings corrected."""
         return with_suggestions(self.source.document.text, self.result.changes)
 
     @cached_property

@@ -17,20 +17,20 @@ def text_line(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    """What is said of a finding: its kind, what is there, what should be, and the confidence."""
+    """One sentence on a finding: its kind, the old and the new text, and the confidence."""
     change = finding.change
     return f"{change.kind}: {shown(change.old)} → {shown(change.new)} ({change.confidence:.2f})"
 
 
 def shown(text: str) -> str:
-    """A text on one line; in quotes if one could not see where it starts or ends."""
+    """A text on one line; in quotes if its start or end would be invisible."""
     line = re.sub(r"\s*[\r\n]\s*", " ", text)
     line = "".join(character if character.isprintable() else "�" for character in line)
     return line if line and line == line.strip() else f'"{line}"'
 
 
 def github_line(finding: Finding) -> str:
-    """A workflow command by which GitHub shows a finding beside the line it is in."""
+    """A workflow command with which GitHub shows a finding next to its line."""
     start, end = finding.start, finding.end
     properties: dict[str, object] = {"file": finding.source.name, "line": start.line}
     if start.line == end.line:
@@ -44,7 +44,7 @@ def github_line(finding: Finding) -> str:
 
 
 def github_error(failed: Failed) -> str:
-    """The same for a document that could not be checked."""
+    """A workflow command for a document that could not be checked."""
     return f"::error file={_property(str(failed.name))}::{_data(str(failed.error))}"
 
 
@@ -57,7 +57,8 @@ def _property(text: str) -> str:
 
 
 def json_report(outcomes: Sequence[Checked | Failed], skipped: Sequence[Skipped] = ()) -> str:
-    """All findings, what could not be checked, how many documents were, words that were not read, and the files that were skipped."""
+    """All findings, the failures, the number of documents, the words that were not read and the skipped files, as
+    JSON."""
     checked = [one for one in outcomes if isinstance(one, Checked)]
     failed = [one for one in outcomes if isinstance(one, Failed)]
     report = {

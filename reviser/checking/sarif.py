@@ -92,7 +92,7 @@ def _notification(path: Path, level: str, text: str) -> dict[str, object]:
 
 
 def _location(path: Path) -> dict[str, str]:
-    """Where a file is: relative to the present folder if it is in that, as other programs expect."""
+    """The location of a file: relative to the current folder if it is inside of it, as other programs expect."""
     if path.is_absolute():
         here = Path.cwd()
         if not path.is_relative_to(here):

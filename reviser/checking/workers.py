@@ -1,4 +1,4 @@
-"""Proofreading in one process or in several, each with a model of its own.
+"""Proofreading in one process or in several, each with its own copy of the model.
 
 A worker is a process that gets lists of drafts through a pipe and sends back what it found. It ends when its pipe does,
 so that none outlives the command. Ctrl-C in a terminal goes to the command alone, which ends its workers.
@@ -36,7 +36,7 @@ Outcome = Result | ReviserError
 
 @dataclass(frozen=True)
 class ReaderSettings:
-    """A model, and how it is to read."""
+    """The model, and the settings of the proofreader."""
 
     model: str | None
     confidence: float
@@ -44,8 +44,8 @@ class ReaderSettings:
     threads: int | None = None
 
     def shared(self, jobs: int) -> ReaderSettings:
-        """The same in each of several processes, which share the cores unless the user says how many threads they
-        have."""
+        """The settings for each of several processes: the cores are divided between them unless the user has set the
+        number of threads."""
         if self.threads is not None or os.environ.get("REVISER_THREADS"):
             return self
         return replace(self, threads=max(1, min(usable_cores() // jobs, _MOST_THREADS)))
@@ -59,23 +59,23 @@ class ReaderSettings:
 
 
 def usable_cores() -> int:
-    """The processors that this process may use."""
+    """The number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def usual_jobs() -> int:
-    """Processes to use where nobody says how many: the engine has threads of its own."""
+    """The default number of processes; each has several threads."""
     return max(1, usable_cores() // 2)
 
 
 def proofread_in_batches(
     drafts: Sequence[Draft], reading: ReaderSettings, jobs: int, tell: Tell
 ) -> Iterator[dict[int, Outcome]]:
-    """Proofread drafts in `jobs` processes at the most; outcomes come as they are there, by the drafts' numbers.
+    """Proofread drafts in at most `jobs` processes; yields the outcomes, by the numbers of the drafts, as they arrive.
 
-    `tell` hears how many of how many sentences have been read, of all batches that were begun.
+    `tell` is called with the number of sentences read and their total, over all batches begun so far.
     """
     batches = _batches(drafts, jobs)
     jobs = min(jobs, len(batches))
@@ -92,7 +92,7 @@ def proofread_in_batches(
 
 
 class _Heard:
-    """What was heard of batches, told of all together."""
+    """The progress of all batches, reported as one sum."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -100,7 +100,7 @@ class _Heard:
         self._read = self._of = 0
 
     def take(self, batch: int, read: int, of: int) -> None:
-        """Hear of a batch, which goes by the number of its first draft."""
+        """Record the progress of a batch, which is known by the number of its first draft."""
         read_before, of_before = self._last.get(batch, (0, 0))
         self._last[batch] = read, of
         self._read += read - read_before
@@ -109,8 +109,7 @@ class _Heard:
 
 
 def _batches(drafts: Sequence[Draft], jobs: int) -> list[list[int]]:
-    """Drafts by their numbers, in parts that are small enough for all workers to get some and large enough to read
-    together."""
+    """The numbers of drafts in batches: small enough that every worker gets some, large enough to be read together."""
     total = sum(len(draft.text) for draft in drafts)
     size = min(max(total // (jobs * _BATCHES_OF_WORKER), _LEAST_BATCH), _MOST_BATCH)
     batches: list[list[int]] = []
@@ -176,7 +175,7 @@ def _by_workers(
 
 
 class _Worker:
-    """A process that proofreads; leaving its block ends it."""
+    """A process that proofreads; a context manager that ends it on exit."""
 
     def __init__(self, reading: ReaderSettings) -> None:
         self.pipe, other = Pipe()
@@ -206,7 +205,7 @@ class _Worker:
 
 
 def serve(handle: int) -> None:
-    """What a worker does: load the model, and read what comes until nothing more does."""
+    """The main loop of a worker: load the model, then proofread batches until the pipe is closed."""
     with Connection(handle) as pipe:
         try:
             try:

@@ -74,7 +74,8 @@ def _options(
 
 
 def run_app() -> int:
-    """Run the command line; returns its exit status. Errors come out, save those of its words."""
+    """Run the command line; returns its exit status. Errors are raised, except for those in the words of the
+    command."""
     usage_error: type[Any] = typer.BadParameter.__mro__[1]
     try:
         status = app(standalone_mode=False)
@@ -86,7 +87,7 @@ def run_app() -> int:
 
 
 def _complain_about_words(error: Any) -> int:
-    """One sentence about words that the command does not understand, and where to read on."""
+    """Print one sentence on words that the command does not understand, and where to read more."""
     if reason := _reason_of_validator(error.__cause__):
         error.message = reason
     said = " ".join(error.format_message().split()).rstrip(".")
@@ -97,8 +98,8 @@ def _complain_about_words(error: Any) -> int:
 
 
 def _reason_of_validator(error: Any) -> str | None:
-    """Why pydantic, which newer versions of Typer use, refuses a value; None if another error, or none, is behind
-    it."""
+    """The reason for which pydantic (used by newer versions of Typer) refuses a value; None if the error has another
+    cause."""
     if not hasattr(error, "errors"):
         return None
     first = error.errors()[0]

@@ -1,4 +1,4 @@
-"""Questions about changes: each is shown, and taken or left by a key."""
+"""Interactive review of changes: each is shown, and accepted or rejected by a key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Asking:
     is_over: bool = False
 
     def ask(self, done: Proofread, name: str = "") -> list[Suggestion]:
-        """The changes that were taken; without the others they leave the document's structure alone."""
+        """The accepted changes, without those that would alter the document's structure if the rejected ones are not
+        made."""
         from reviser.proofreading.document import safe_selection
 
         taken: list[Suggestion] = []
@@ -62,7 +63,7 @@ def _show(text: str, taken: Sequence[Suggestion], change: Suggestion, name: str)
 
 
 def _lines(text: str, around: Suggestion, changes: Sequence[Suggestion]) -> Iterator[str]:
-    """The lines that a change is in, with some changes made."""
+    """The lines around a change, with some changes made."""
     start = text.rfind("\n", 0, around.start) + 1
     end = text.find("\n", around.end)
     end = len(text) if end < 0 else end

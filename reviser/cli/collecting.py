@@ -1,5 +1,5 @@
-"""Garbage collection is off while a command loads: nearly everything that is made then stays in use, so collecting
-it only costs time."""
+"""Garbage collection while a command loads: it is switched off, because nearly all objects made then stay in use and
+collecting only costs time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def collecting_later() -> Iterator[None]:
-    """Make no collections meanwhile, and none later of what was made, unless somebody outside already sees to that."""
+    """Switch collection off inside the block, and exclude the objects made there from later collections. Does
+    nothing if collection is off already."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What the shell offers for the values of options, when a word is completed."""
+"""Shell completion of the values of options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Offers = list[str]
 
 
 def complete_model(incomplete: str) -> Offers:
-    """Models by name; folders, once the word looks like a path."""
+    """The names of models; also folders, if the word looks like a path."""
     from reviser.checkpoints.library import list_models
 
     if incomplete.startswith((".", "~", os.sep)) or os.sep in incomplete:
@@ -20,7 +20,7 @@ def complete_model(incomplete: str) -> Offers:
 
 
 def complete_kinds(incomplete: str) -> Offers:
-    """Kinds of changes, one after the other with commas between them."""
+    """Kinds of changes; several may be given, separated by commas."""
     from reviser.proofreading.suggestion import Kind
 
     before, comma, last = incomplete.rpartition(",")
@@ -30,14 +30,14 @@ def complete_kinds(incomplete: str) -> Offers:
 
 
 def complete_format(incomplete: str) -> Offers:
-    """Formats that hold prose, by an editor's names."""
+    """The formats that hold prose, by the names that editors use."""
     from reviser.prose.formats import Format
 
     return _beginning(incomplete, [form.value for form in Format if form is not Format.UNKNOWN])
 
 
 def complete_encoding(incomplete: str) -> Offers:
-    """The encodings that texts are most often in."""
+    """The most common text encodings."""
     usual = ("utf-8", "utf-16", "windows-1252", "latin-1", "windows-1250", "windows-1251", "shift_jis")
     return _beginning(incomplete, usual)
 

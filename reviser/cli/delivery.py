@@ -1,4 +1,4 @@
-"""Where a result goes: into the file itself, into another one, or to standard output."""
+"""The destination of a result: the file itself, another one, or standard output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIFF_COLOURS = {"@": "cyan", "-": "red", "+": "green"}
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """Where the results of a command go; `interactive` is None for a command that asks nothing."""
+    """The options for the destination of results; `interactive` is None for a command that asks nothing."""
 
     in_place: bool = False
     interactive: bool | None = None
@@ -36,7 +36,7 @@ class Delivery:
 
     @property
     def writes(self) -> bool:
-        """Whether texts are written, not what is different in them."""
+        """Whether whole texts are written, rather than diffs printed."""
         return bool(self.in_place or self.interactive or self.output)
 
     @property
@@ -45,7 +45,7 @@ class Delivery:
         return sys.stdout.isatty() and not self.json and not self.diff
 
     def check(self, sources: Sequence[Path]) -> None:
-        """Refuse files that cannot be written, before any work is done."""
+        """Raise `ReviserError` for files that cannot be written, before any work is done."""
         from reviser.core.files import STREAM, check_output
         from reviser.session.documents import check_writable
 
@@ -58,7 +58,7 @@ class Delivery:
             check_output(target)
 
     def put(self, document: DocumentFile, text: str, name: str | None = None) -> None:
-        """Write what has become of a document, or print a diff in which its file is called `name`."""
+        """Write the new text of a document, or print a diff in which its file is called `name`."""
         if self.writes:
             write_result(document, text, self.output or document.path)
         else:
@@ -66,7 +66,7 @@ class Delivery:
 
 
 def write_trajectories(delivery: Delivery, trajectories: Sequence[Trajectory]) -> None:
-    """Record runs where the user asked for it, if there were any."""
+    """Write trajectories to the file that the user named, if there are any."""
     from reviser.core.files import write_output
     from reviser.core.trajectory import dump_trajectories
 
@@ -75,20 +75,21 @@ def write_trajectories(delivery: Delivery, trajectories: Sequence[Trajectory]) -
 
 
 def choose_one(**options: object) -> None:
-    """Refuse options that say different things about where a result goes."""
+    """Raise `ReviserError` if more than one of some exclusive options is given."""
     if sum(map(bool, options.values())) > 1:
         *names, last = (f"--{name.replace('_', '-')}" for name in options)
         raise ReviserError(f"choose one of {', '.join(names)} and {last}")
 
 
 def is_coloured() -> bool:
-    """Whether what is printed may have colours: in a terminal, unless the user wants none."""
+    """Whether output may have colours: in a terminal, unless the user has switched them off."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return wanted and sys.stdout.isatty()
 
 
 def update_file(document: DocumentFile, text: str) -> None:
-    """Put `text` in the file of a document, unless somebody else has written it since it was read."""
+    """Write `text` to the file of a document; raises an error if another program has changed the file since it was
+    read."""
     if text == document.text:
         return
     linked = _has_other_names(document.path)
@@ -105,10 +106,10 @@ def is_file_of(document: DocumentFile, path: Path | None) -> bool:
 
 
 def write_result(document: DocumentFile, text: str, output: Path) -> None:
-    """Put `text`, as the document's file would hold it, where the user asked for it.
+    """Write `text`, in the encoding and with the line endings of the document's file, to `output`.
 
-    Where that is the document's own file and somebody else has written it since, the file stays and the
-    text goes into a new one beside it.
+    If that is the document's own file and another program has changed it since it was read, the file stays as it is and
+    the text goes into a new file beside it.
     """
     from reviser.core.files import STREAM, write_beside, write_output
 

@@ -1,4 +1,4 @@
-"""Runs a command to its end: its streams, Ctrl-C, and errors as one sentence.
+"""The start and end of a command: its streams, Ctrl-C, and errors reported as one sentence.
 
 This is the first code of a command that runs, so it imports next to nothing.
 """
@@ -23,15 +23,15 @@ _READER_GONE = 141
 
 
 class OutputFailed(Exception):
-    """Standard output takes nothing: it is closed, or on a full disk."""
+    """An error of standard output: it is closed, or the disk is full."""
 
 
 class ReaderGone(Exception):
-    """Nobody reads standard output any more."""
+    """The pipe that reads standard output was closed."""
 
 
 class _Output(io.FileIO):
-    """Standard output, whose errors are told from those of any other file."""
+    """Standard output, with errors of a type of their own."""
 
     def write(self, data: ReadableBuffer) -> int:
         try:
@@ -43,7 +43,7 @@ class _Output(io.FileIO):
 
 
 class _Messages(io.FileIO):
-    """Standard error: a message that cannot be written is no reason to fail."""
+    """Standard error; errors in writing to it are ignored."""
 
     def write(self, data: ReadableBuffer) -> int:
         try:
@@ -54,15 +54,14 @@ class _Messages(io.FileIO):
 
 @cache
 def started_by() -> int:
-    """The process that started this command, as it was in the command's first moment: later another may have
-    adopted it."""
+    """The id of the parent process when the command started; the process may be reparented later."""
     return os.getppid()
 
 
 def run_command(load: Callable[[], Callable[[], int | None]]) -> NoReturn:
-    """Load a command, carry it out, and end the process with its exit status.
+    """Load a command, run it, and end the process with its exit status.
 
-    Until it is loaded, and once it is over, Ctrl-C simply ends the process: there is nothing to tidy up.
+    While it loads and after it has finished, Ctrl-C ends the process at once: there is nothing to clean up.
     """
     started_by()
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -87,13 +86,14 @@ def run_command(load: Callable[[], Callable[[], int | None]]) -> NoReturn:
 
 
 def complain(error: object) -> int:
-    """Say in one sentence what went wrong; returns the exit status for it."""
+    """Print one sentence on an error; returns the exit status for it."""
     print(f"reviser: {error}", file=sys.stderr)
     return error.exit_status if isinstance(error, ReviserError) else ReviserError.exit_status
 
 
 def open_streams() -> None:
-    """Make standard streams that were closed fail like others, and their failures known."""
+    """Replace closed standard streams by ones that raise errors, and give errors of standard output a type of their
+    own."""
     for handle, access in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDWR)):
         try:
             os.fstat(handle)
@@ -109,7 +109,7 @@ def open_streams() -> None:
 
 
 def _stream(file: io.FileIO, former: TextIO | None) -> io.TextIOWrapper:
-    """A stream for text to `file`, which takes after the former one if there was one."""
+    """A text stream to `file`, with the settings of the former stream if there was one."""
     if not isinstance(former, io.TextIOWrapper):
         return io.TextIOWrapper(io.BufferedWriter(file), write_through=True)
     former.flush()
@@ -134,7 +134,7 @@ def _status_of_exit(stop: SystemExit) -> int:
 
 
 def _status_of(error: BaseException) -> int:
-    """The exit status for an error that nobody caught, after what is to be said about it."""
+    """The exit status for an uncaught error, after printing its message."""
     if _was_interrupted(error):
         return _INTERRUPTED
     if isinstance(error, OutputFailed | ReaderGone):
@@ -157,7 +157,7 @@ def _status_of(error: BaseException) -> int:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error; an interrupted import may come out as another one."""
+    """Whether Ctrl-C caused an error; an interrupted import may raise another type of error."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True

@@ -16,7 +16,7 @@ APPS: Final = frozenset({"benchmarks", "lsp_server", "training", "tui"})
 
 
 def load_extra(module: str, extra: str) -> ModuleType:
-    """The module of that name, or a sentence on which extra to install."""
+    """The module of that name; raises `ReviserError` naming the extra to install if it is missing."""
     if module.partition(".")[0] in APPS:
         find_apps()
     try:
@@ -26,10 +26,11 @@ def load_extra(module: str, extra: str) -> ModuleType:
 
 
 def find_apps() -> None:
-    """Let this process import the packages beside the engine by their names.
+    """Make the packages beside the engine importable by their names.
 
-    A checkout has them beside `reviser`. An installation has them in a folder inside of it, so that names as common as
-    `training` are not taken in anybody's environment; they come first on the path of our own processes alone.
+    In a checkout they are beside `reviser`. In an installation they are in a folder inside of it, so that names as
+    common as `training` are not taken in anybody's environment; that folder is put first on the path of our own
+    processes alone.
     """
     package = Path(reviser.__file__).parent
     installed = package / "apps"

@@ -1,4 +1,4 @@
-"""The live view in the terminal: text with a moving cursor, fresh insertions marked."""
+"""The live view in the terminal: the text, a moving cursor, and marked insertions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LiveView:
         self._fresh: list[tuple[int, int, int]] = []
 
     def show(self, frame: Frame) -> None:
-        """Take in one frame."""
+        """Draw one frame."""
         self._steps += 1
         for edit in frame.edits:
             self._edit(edit)
@@ -114,7 +114,7 @@ def _printable(text: str) -> str:
 
 
 def play_trajectory(trajectory: Trajectory, tokenizer: Tokenizer, speed: float) -> Replayed:
-    """Animate a trajectory; where there is no terminal, print its final text."""
+    """Animate a trajectory in the terminal; elsewhere, print its final text."""
     done = replay(trajectory, tokenizer)
     if not sys.stdout.isatty():
         print(done.final_text)
@@ -134,7 +134,7 @@ def play_trajectory(trajectory: Trajectory, tokenizer: Tokenizer, speed: float) 
 
 
 def watch_generation(run: Generation) -> list[Frame]:
-    """Show a run while it happens, then leave its whole text on the screen."""
+    """Show a run while it happens, then print the whole text."""
     window = run.window
     view = LiveView(
         window.prefix + window.trailing_space + window.suffix,

@@ -35,7 +35,7 @@ _WORDS = "reviser.words"
 
 @dataclass(frozen=True)
 class Option:
-    """What an option means, and which values it takes."""
+    """The meaning of an option, and the values it takes."""
 
     help: str = ""
     choices: tuple[str, ...] = ()
@@ -53,19 +53,20 @@ class Option:
 
 
 class Argument(Option):
-    """A word that is known by its place among the words of the command."""
+    """A positional argument."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Each field of a dataclass as an option; a mapping has those that were given, for a preset to be changed by."""
+    """A field whose dataclass gives one option per field; a mapping holds only the options that were given, to
+    change a preset by."""
 
     of: type
     without: Collection[str] = ()
 
 
 class _Words:
-    """Marks the field that keeps the words of the command as they were given, for records."""
+    """Marks the field that stores the words of the command as given, for records."""
 
 
 Words = Annotated[tuple[str, ...], _Words()]
@@ -88,7 +89,7 @@ class Entry:
 
     @property
     def turns_off(self) -> bool:
-        """Whether the option says no to what is otherwise done."""
+        """Whether the option switches something off that is on by default."""
         return self.kind is bool and self.default is True and not self.option.flags
 
     @property
@@ -98,7 +99,7 @@ class Entry:
 
     @property
     def shown_default(self) -> str:
-        """The default as --help shows it; nothing where it says nothing."""
+        """The default as --help shows it; empty if none is shown."""
         if self.option.default is not None:
             return self.option.default
         values = self.default if isinstance(self.default, tuple) else (self.default,)
@@ -134,7 +135,7 @@ def _entry(one: dataclasses.Field[Any], hint: Any, option: Option) -> Entry:
 
 
 def made(options: type[_Made], given: Mapping[str, Any], words: Sequence[str] = ()) -> _Made:
-    """The options from the values that were given, by name; `words` are those of the command."""
+    """An instance of the options from given values, by name; `words` are the words of the command."""
     values: dict[str, Any] = {}
     for one, hint, mark in _fields(options):
         if isinstance(mark, _Words):
@@ -150,7 +151,7 @@ def made(options: type[_Made], given: Mapping[str, Any], words: Sequence[str] = 
 
 
 def _fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], Any, Any]]:
-    """Each field of a dataclass, its type, and what is said beside it."""
+    """Each field of a dataclass, its type, and its annotation (an `Option`, `Argument` or `Group`)."""
     hints = get_type_hints(options, include_extras=True)
     for one in dataclasses.fields(options):
         hint = hints[one.name]
@@ -162,7 +163,7 @@ def _fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], Any, Any]]:
 
 
 def _kind(hint: Any) -> tuple[type, bool]:
-    """The type of a value, and whether there may be several."""
+    """The type of a value, and whether there may be several values."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (part for part in get_args(hint) if part is not NoneType)
     if get_origin(hint) is tuple:
@@ -181,7 +182,7 @@ def _default(one: dataclasses.Field[Any]) -> tuple[bool, Any]:
 
 
 def options_of(run: Callable[[Any], Any]) -> type:
-    """The dataclass that a command is a function of."""
+    """The dataclass that a command takes as its argument."""
     (parameter,) = inspect.signature(run, eval_str=True).parameters.values()
     options: type = parameter.annotation
     return options
@@ -193,10 +194,10 @@ Run = Callable[[Any], int | None]
 
 
 def run_by_name(package: str, commands: Mapping[str, tuple[str, str]]) -> int:
-    """`python -m PACKAGE NAME …`: carry out the command of that name; the module that has it is imported only then.
+    """Run the command of `python -m PACKAGE NAME …`; only its module is imported.
 
-    Of each command there are its module and a few words about it. A module has a function `run` of its options, or
-    `COMMANDS`, several such functions by name, each with a sentence on what it does.
+    `commands` maps names to a module and a short description. The module has a function `run` that takes the options,
+    or `COMMANDS`, which maps names to such a function and a description.
     """
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in ("", "-h", "--help"):
@@ -212,7 +213,7 @@ def run_by_name(package: str, commands: Mapping[str, tuple[str, str]]) -> int:
 
 
 def run_with(run: Run, words: Sequence[str], *, prog: str = "command") -> int:
-    """Carry out a command with the options that its words name; returns its exit status."""
+    """Run a command with the options given in `words`; returns its exit status."""
     try:
         return run(parsed(options_of(run), words, prog=prog, about=sys.modules[run.__module__].__doc__)) or 0
     except ReviserError as error:
@@ -220,7 +221,7 @@ def run_with(run: Run, words: Sequence[str], *, prog: str = "command") -> int:
 
 
 def run_one_of(commands: Mapping[str, tuple[Run, str]], words: Sequence[str], *, prog: str = "command") -> int:
-    """Carry out the one of several commands that the first of the words names."""
+    """Run the command that the first of `words` names, with the rest as its options."""
     parser = _parser(prog, None)
     choices = parser.add_subparsers(dest="command", required=True)
     for name, (run, help) in commands.items():
@@ -234,7 +235,7 @@ def run_one_of(commands: Mapping[str, tuple[Run, str]], words: Sequence[str], *,
 
 
 def parsed(options: type[_Made], words: Sequence[str], *, prog: str = "command", about: str | None = None) -> _Made:
-    """The options that the words of a command name."""
+    """The options given in `words`."""
     parser = _parser(prog, about)
     _add_options(parser, options)
     several = any(entry.placed and entry.several for entry in entries(options))
@@ -243,7 +244,7 @@ def parsed(options: type[_Made], words: Sequence[str], *, prog: str = "command",
 
 
 def _parser(prog: str, about: str | None) -> Any:
-    """A parser that says in one sentence what it does not understand."""
+    """A parser that reports an error in one sentence."""
     import argparse
 
     class Parser(argparse.ArgumentParser):
@@ -254,7 +255,7 @@ def _parser(prog: str, about: str | None) -> Any:
 
 
 def _add_options(parser: Any, options: type) -> None:
-    """Let a parser understand the options that a dataclass describes. It gives only those that were named."""
+    """Add the options of a dataclass to a parser, which then returns only those that were given."""
     from argparse import SUPPRESS
 
     for entry in entries(options):
@@ -302,9 +303,9 @@ def _reader(entry: Entry) -> Callable[[str], Any]:
 
 
 def with_fields(function: Callable[[Any], int | None], options: type | None = None) -> Callable[..., int | None]:
-    """A function of a dataclass as one of its fields, from whose annotations Typer makes a command.
+    """A function whose parameters are the fields of the dataclass that `function` takes; Typer makes a command of it.
 
-    Fields may also have Typer's own marks.
+    Fields may also have Typer's own annotations.
     """
     import typer
 
@@ -326,7 +327,7 @@ def with_fields(function: Callable[[Any], int | None], options: type | None = No
 
 
 def _typer_parameters(options: type, known: Mapping[str, Entry]) -> Iterator[inspect.Parameter]:
-    """An argument for each option; what only this command has comes first in its help."""
+    """A parameter for each option; options of this command alone come first in its help."""
     hints = get_type_hints(options, include_extras=True)
     own = [name for name in hints if name in options.__annotations__]
     for name in dict.fromkeys([*own, *hints, *known]):
@@ -344,7 +345,7 @@ def _is_given(value: Any, entry: Entry) -> bool:
 
 
 def _plain(value: Any, entry: Entry) -> Any:
-    """A value as the dataclass has it."""
+    """A value converted from Typer's type to the dataclass's."""
     if isinstance(value, list):
         return [_plain(one, entry) for one in value]
     if isinstance(value, Enum):
@@ -353,7 +354,7 @@ def _plain(value: Any, entry: Entry) -> Any:
 
 
 def _parameter(entry: Entry) -> inspect.Parameter:
-    """An option, or a word by its place, as an argument of a function that Typer makes a command of."""
+    """An option or positional argument as a function parameter with Typer's annotations."""
     import typer
 
     option, kind = entry.option, entry.kind
@@ -391,9 +392,9 @@ def _parameter(entry: Entry) -> inspect.Parameter:
 
 
 def add_deferred(app: Any, name: str, module: str, *, extra: str, help: str) -> None:
-    """Add the command that is the function `run` of a module beside the engine.
+    """Add a command whose function `run` is in a module beside the engine.
 
-    The module is loaded when the command is used; `extra` is what to install where that fails.
+    The module is imported when the command is used; `extra` is named in the error if that fails.
     """
     import typer
     from typer.core import TyperCommand
@@ -401,7 +402,7 @@ def add_deferred(app: Any, name: str, module: str, *, extra: str, help: str) -> 
     from reviser.cli.extras import load_extra
 
     class Deferred(TyperCommand):
-        """A command that knows its help from the start, and its options only when it is used."""
+        """A command whose help text is known from the start, and whose options are loaded on use."""
 
         @cached_property
         def _options(self) -> type:
@@ -428,13 +429,13 @@ def add_deferred(app: Any, name: str, module: str, *, extra: str, help: str) -> 
                 raise typer.Exit(status)
 
     def shown() -> None:
-        """Typer reads the name of the command from here, and no options."""
+        """The function from which Typer takes the command's name; it has no options."""
 
     app.command(name, cls=Deferred, help=help)(shown)
 
 
 def _apart(words: Sequence[str], together: set[str]) -> Iterator[str]:
-    """`--seeds 1 2` as `--seeds 1 --seeds 2`, which Typer understands."""
+    """The words with `--seeds 1 2` written as `--seeds 1 --seeds 2`, which Typer understands."""
     flag = before = ""
     for word in words:
         if word.startswith("-"):

@@ -1,4 +1,5 @@
-"""What a command says of its progress: in a terminal all the time, by rich, which is loaded only there; into a pipe now and then."""
+"""Progress of a command on standard error: a live display in a terminal (by rich, loaded only there), occasional
+lines in a pipe."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def _terminal() -> Console | None:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on a terminal's standard error what is going on, and let it be said anew; into a pipe, a line now and
-    then."""
+    """Show what a command is doing; yields a function that replaces the message. In a pipe, prints a line every few
+    seconds."""
     console = _terminal()
     if console is None:
         with _lines_now_and_then(what) as tell:
@@ -44,7 +45,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _lines_now_and_then(what: str) -> Iterator[Callable[[str], None]]:
-    """Print what is going on every few seconds, as long as it goes on."""
+    """Print the current message every few seconds while the block runs."""
     said = [what]
     over = threading.Event()
 
@@ -62,7 +63,7 @@ def _lines_now_and_then(what: str) -> Iterator[Callable[[str], None]]:
 
 
 class Counting:
-    """How much of something is done, as a bar on a terminal's standard error, or as lines in a pipe."""
+    """The number of finished items, as a bar in a terminal or as lines in a pipe."""
 
     def __init__(self, what: str, total: int, bar: Progress | None, say: Callable[[str], None]) -> None:
         self._bar = bar
@@ -71,14 +72,14 @@ class Counting:
         self._what, self._done, self._total = what, 0, total
 
     def tell(self, what: str) -> None:
-        """Say anew what is going on."""
+        """Replace the message."""
         self._what = what
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=what)
         self._say(f"{what} ({self._done} of {counted(self._total, 'file')} done)")
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more finished item."""
         self._done += 1
         if self._bar is not None and self._task is not None:
             self._bar.advance(self._task)
@@ -86,7 +87,7 @@ class Counting:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Take the bar away while something else is printed."""
+        """Hide the bar while something else is printed."""
         if self._bar is None:
             yield
             return
@@ -97,7 +98,7 @@ class Counting:
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Counting]:
-    """Show how many of some files are done, on standard error: a bar in a terminal, into a pipe a line now and then."""
+    """Show how many of `total` items are done: a bar in a terminal, occasional lines in a pipe."""
     console = _terminal()
     if console is None:
         with _lines_now_and_then(what) as say:

@@ -1,5 +1,5 @@
-"""A fast path for `continue` and `infill`: their plain words are read here, because building the whole command line
-takes as long as loading a model.
+"""A fast path for `continue` and `infill`: plain options are parsed here, because building the whole command line takes
+as long as loading a model.
 
 All other words, such as `--help`, are left to Typer.
 """
@@ -30,11 +30,11 @@ _PLAIN: dict[type, re.Pattern[str]] = {
 
 
 class NotPlain(Exception):
-    """A word that this reading does not understand."""
+    """An option that the fast path does not understand."""
 
 
 def quick_command(words: Sequence[str]) -> Callable[[], int] | None:
-    """The command that some words name, ready to run; None if it is to be found by Typer."""
+    """The command given by some words, ready to run; None if Typer has to parse them."""
     if not words or words[0] not in COMMANDS or _COMPLETING in os.environ:
         return None
     _import_numpy()
@@ -53,7 +53,7 @@ def quick_command(words: Sequence[str]) -> Callable[[], int] | None:
 
 
 def _import_numpy() -> None:
-    """Import numpy without the threads of its linear algebra: nothing here needs them, and they wait by spinning."""
+    """Import numpy without its linear algebra threads: nothing here needs them, and idle ones use processor time."""
     name = "OPENBLAS_NUM_THREADS"
     if name in os.environ or "numpy" in sys.modules:
         return
@@ -77,7 +77,7 @@ def _value(entry: Entry, word: str) -> Any:
 
 
 def read_options(options: type, words: Sequence[str]) -> Any:
-    """A dataclass of options from plain words."""
+    """An options dataclass parsed from plain words; raises `NotPlain` for any other."""
     known = entries(options)
     placed = [one for one in known if one.placed]
     by_flag = {flag: one for one in known if one not in placed for flag in one.flags}

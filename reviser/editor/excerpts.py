@@ -1,4 +1,4 @@
-"""What of a long document is read: whole paragraphs around the place where its user is."""
+"""Excerpts of a long document: the whole paragraphs around the user's place that are read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def whole_characters(text: str) -> str:
-    """A text as one that can be encoded: half a character is one unknown character."""
+    """A text that can be encoded: lone surrogates become replacement characters."""
     return _HALF_A_CHARACTER.sub("\ufffd", text)
 
 
 def excerpt(text: str, near: int, format: Format, most: int = MOST) -> tuple[int, int]:
-    """What of a text is read: all of it, or of a long one whole paragraphs around a place, `most` characters."""
+    """The start and end of the part of a text that is read: all of it, or whole paragraphs around `near` with at
+    most `most` characters."""
     if len(text) <= MOST:
         return 0, len(text)
     start = max(min(near - most // 2, len(text) - most), 0)

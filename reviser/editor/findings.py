@@ -1,4 +1,4 @@
-"""What was found in a document, kept in its place while the document changes."""
+"""The findings in a document, moved along while the document changes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _revisions = itertools.count(1)
 
 
 def touched(findings: Iterable[Suggestion], slice: Callable[[int, int], str], start: int, end: int) -> list[Suggestion]:
-    """The findings that are marked at some place between two."""
+    """The findings whose marked text overlaps a range."""
     spans = ((one, one.shown(slice)) for one in findings)
     return [one for one, (first, last) in spans if first <= end and start <= last]
 
 
 class Findings:
-    """The findings of one document, in order and none over another, always about its present text.
+    """The findings of one document, in order and without overlaps, always with places in its present text.
 
-    Those before the last change stand in `_before`; those behind it in `_after`, from the last to the first, and
-    `_shift` characters later than they say. So a change costs what it moves past, not what there is.
+    Those before the last change are in `_before`; those after it in `_after`, from last to first, with offsets that are
+    `_shift` characters too low. So the cost of a change depends on the findings between it and the last one, not on
+    their number.
     """
 
     def __init__(self) -> None:
@@ -39,7 +40,7 @@ class Findings:
         return len(self._before) + len(self._after)
 
     def follow(self, change: Edit) -> None:
-        """Move with a change of the document; what it touches is found no more."""
+        """Move the findings along with a change of the document; those that it touches are removed."""
         self.touch()
         change = change.core
         while self._before and self._before[-1].end >= change.start:
@@ -51,7 +52,7 @@ class Findings:
         self._shift += change.growth
 
     def take(self, spans: Iterable[tuple[int, int]], found: Iterable[Suggestion]) -> bool:
-        """Take over what was found in some stretches of the text as it is; returns whether that is news."""
+        """Replace the findings in some ranges of the present text; returns whether anything has changed."""
         stretches = sorted(spans)
         known = list(self)
         kept = [one for one in known if not _is_in(one, stretches)]
@@ -60,7 +61,7 @@ class Findings:
         return self._replace(known, kept)
 
     def leave_out(self, unwanted: Callable[[Suggestion], bool]) -> bool:
-        """Forget some findings; returns whether there were any."""
+        """Remove the findings for which `unwanted` is true; returns whether there were any."""
         known = list(self)
         return self._replace(known, [one for one in known if not unwanted(one)])
 
@@ -68,7 +69,7 @@ class Findings:
         return self.leave_out(lambda one: True)
 
     def touch(self) -> None:
-        """Whoever has seen the findings has to look again."""
+        """Mark the findings as changed, so that they are shown again."""
         self.revision = next(_revisions)
 
     def _replace(self, known: list[Suggestion], wanted: list[Suggestion]) -> bool:

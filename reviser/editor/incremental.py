@@ -1,4 +1,4 @@
-"""Checking a document again and again while it is written: only the pieces that changed are read anew.
+"""Incremental checking of a document while it is written: only pieces that have changed are read again.
 
 A document is cut into pieces, each a paragraph or a few, at places where a piece that is read alone is the same
 prose as within the document. What was found in a piece is remembered by its text, so that it does not matter where
@@ -34,8 +34,7 @@ _BLANK = re.compile(r"(?:\A|[\r\n])[^\S\r\n]*(?:\r\n|\r|\n)\Z")
 
 
 class CheckedPart(NamedTuple):
-    """What is known of some stretches of a document: all changes that were found in them, and whether they were
-    read just now."""
+    """The state of some ranges of a document: all changes found in them, and whether they were read just now."""
 
     spans: tuple[Span, ...]
     changes: tuple[Suggestion, ...]
@@ -44,14 +43,14 @@ class CheckedPart(NamedTuple):
 
 @dataclass(frozen=True)
 class _DocumentPiece:
-    """A stretch of a document; `alone` if it is the same prose without the rest of the document."""
+    """A range of a document; `alone` if it is the same prose without the rest of the document."""
 
     span: Span
     alone: bool
 
 
 class _Key(NamedTuple):
-    """All that decides what is found in a piece."""
+    """Everything that decides what is found in a piece."""
 
     text: str
     format: str
@@ -59,7 +58,7 @@ class _Key(NamedTuple):
 
 
 class IncrementalChecker:
-    """Finds what to change in the states of documents, by a function that proofreads a draft."""
+    """Finds the changes for successive versions of documents, with a function that proofreads a draft."""
 
     def __init__(
         self,
@@ -74,9 +73,9 @@ class IncrementalChecker:
         self._found: OrderedDict[_Key, tuple[Suggestion, ...]] = OrderedDict()
 
     def check(self, draft: Draft, near: int = 0, tell: Tell = unheard) -> Iterator[CheckedPart]:
-        """All that is known at once, then each other piece as it is read, those that are nearest to a place first.
+        """All that is known at once, then each other piece as it is read, nearest to `near` first.
 
-        Together the stretches are the whole text. Whoever leaves off in between leaves the rest unread.
+        Together the ranges cover the whole text. A caller that stops iterating leaves the rest unread.
         """
         text = draft.text
         prose = paragraphs(text, draft.format)
@@ -112,9 +111,10 @@ class IncrementalChecker:
             yield CheckedPart(read, self._agreeing(text, changes, usage), fresh=True)
 
     def _agreeing(self, text: str, changes: Iterable[Suggestion], usage: Usage) -> tuple[Suggestion, ...]:
-        """The changes that nothing elsewhere in the document speaks against.
+        """The changes that the usage elsewhere in the document does not forbid.
 
-        That is asked last, of what is remembered too: a word that comes once more lets no piece be read again.
+        This is applied last, to remembered changes too, so that another use of a word does not make pieces be read
+        again.
         """
         return tuple(
             change
@@ -125,7 +125,7 @@ class IncrementalChecker:
         )
 
     def _read(self, draft: Draft, piece: _DocumentPiece, names: Words, tell: Tell) -> tuple[Suggestion, ...]:
-        """What is found in a piece, with places in it."""
+        """The changes found in a piece, with offsets within it."""
         start, end = piece.span
         words = draft.words | names
         if piece.alone:
@@ -148,7 +148,7 @@ class IncrementalChecker:
 
 
 def _each_safe(draft: Draft, changes: Sequence[Suggestion]) -> Iterator[Suggestion]:
-    """The changes that can also be made without the others."""
+    """The changes that keep the structure when each is made alone."""
     for change in changes:
         changed = with_suggestions(draft.text, [change])
         if len(changes) == 1 or same_structure(draft.text, changed, draft.format):
@@ -156,12 +156,12 @@ def _each_safe(draft: Draft, changes: Sequence[Suggestion]) -> Iterator[Suggesti
 
 
 def _kept(source: str, *lists: Words) -> frozenset[str]:
-    """The words of lists that stand in a text."""
+    """The words of some lists that occur in a text."""
     return frozenset(source[start:end] for words in lists for start, end in words.spans(source))
 
 
 def _gaps(length: int, spans: Sequence[Span]) -> list[Span]:
-    """What of a text is in none of the spans, which are in order."""
+    """The ranges of a text that are outside of all spans, which are in order."""
     ends = [0, *(end for _, end in spans)]
     starts = [*(start for start, _ in spans), length]
     return [Span(a, b) for a, b in zip(ends, starts, strict=True) if a < b]
@@ -198,7 +198,7 @@ _Shape = tuple[str, Role, tuple[tuple[int, int], ...], tuple[Span, ...]]
 
 
 def _cut(text: str, lines: Lines, numbers: range, starts: Callable[[str, int], bool]) -> Iterator[range]:
-    """Paragraphs in groups, a new one wherever one may start."""
+    """Paragraphs in groups; a new group begins wherever `starts` allows."""
     first = numbers.start
     for before, number in pairwise(numbers):
         if lines[before][1] <= lines[number][0] and starts(text, lines[number][0]):

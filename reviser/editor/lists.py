@@ -1,4 +1,5 @@
-"""What a project and its user want left alone, and the project's settings, for documents that are open in an editor."""
+"""The words and findings that a user or project wants left alone, and project settings, for documents open in an
+editor."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ Owner = Literal["project", "user"]
 
 
 class TextSource(NamedTuple):
-    """Where the text of a document comes from: its name in the editor, and its file if it has one."""
+    """The source of a document's text: its name in the editor, and its file if it has one."""
 
     name: str
     file: Path | None
 
 
 class Lists:
-    """What the user and the project of a document want left alone."""
+    """The words and findings to leave alone, for the documents of an editor."""
 
     def __init__(self, roots: Callable[[], Iterable[Path]], report: Callable[[str], None]) -> None:
         self._roots = roots
@@ -34,7 +35,7 @@ class Lists:
         self._settings: dict[Path, tuple[object, ProjectSettings]] = {}
 
     def settings(self, source: TextSource) -> ProjectSettings:
-        """The settings of the project of a document; what is wrong with them is told, and the usual ones are taken."""
+        """The settings of a document's project; errors in them are reported, and the defaults are used."""
         if source.file is None:
             return ProjectSettings()
         folder = source.file.parent
@@ -49,7 +50,7 @@ class Lists:
         return self._settings[folder][1]
 
     def excludes(self, source: TextSource) -> bool:
-        """Whether the project of a document wants it not to be read."""
+        """Whether the project of a document excludes it from reading."""
         return source.file is not None and self.settings(source).excludes(source.file)
 
     def words(self, source: TextSource) -> Words:
@@ -64,7 +65,7 @@ class Lists:
             return Words()
 
     def add_word(self, source: TextSource, word: str, owner: Owner) -> Path:
-        """Add a word to the user's list, or to the project's; returns where that is."""
+        """Add a word to the user's or the project's list; returns the path of the list."""
         file = source.file
         if owner == "user":
             path = user_file()
@@ -77,7 +78,7 @@ class Lists:
         return path
 
     def places(self, source: TextSource) -> tuple[str, frozenset[IgnoredPlace]]:
-        """The name of a document in its list of what is ignored, and what that says of it."""
+        """The name of a document in its project, and the findings that are ignored."""
         name, path = self._place_of(source)
         places = {place for other, place in tuple(self._for_now) if other == source.name}
         if path is not None:
@@ -85,13 +86,13 @@ class Lists:
         return name, frozenset(places)
 
     def ignored(self, source: TextSource, text: str) -> Callable[[Suggestion], bool]:
-        """Says of a finding of a document of this text whether it is ignored."""
+        """A predicate that tells whether a finding in a document with this text is ignored."""
         name, places = self.places(source)
         return lambda one: bool(places) and _place(name, text, one) in places
 
     def ignore(self, source: TextSource, text: str, finding: Suggestion) -> Path | None:
-        """Ignore a finding from now on; returns the file that says so. None: the document has no file, so that this
-        holds until the editor ends."""
+        """Ignore a finding from now on; returns the file where that is stored, or None for a document without a
+        file: then it holds until the editor ends."""
         name, path = self._place_of(source)
         place = _place(name, text, finding)
         if path is None:
@@ -101,7 +102,7 @@ class Lists:
         return path
 
     def _place_of(self, source: TextSource) -> tuple[str, Path | None]:
-        """The name of a document in the file of what is ignored, and that file."""
+        """The name of a document in the file of ignored findings, and that file's path."""
         return list_for(source.file, self._roots()) if source.file else (source.name, None)
 
     def _ignored_in(self, path: Path) -> frozenset[IgnoredPlace]:
@@ -118,8 +119,8 @@ class Lists:
 
 
 def unknown_word(finding: Suggestion) -> str | None:
-    """The word that could be listed so that nothing is found about it; None where a finding is about more or less than
-    a word, or about one that everybody knows."""
+    """The word that could be added to a list so that a finding disappears; None if the finding is about more or less
+    than a word, or about a known word."""
     # Reading them takes a moment, which is taken when somebody asks for the first time.
     from reviser.proofreading.spelling.dictionary import dictionary
     from reviser.proofreading.spelling.unknown import is_strange
@@ -131,7 +132,7 @@ def unknown_word(finding: Suggestion) -> str | None:
 
 
 def _stamp(path: Path) -> object:
-    """Another value whenever a file is another; None if there is none."""
+    """A value that changes whenever the file changes; None if there is no file."""
     try:
         state = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""The reader that editors share: a model checks and revises documents, and leaves off as soon as nobody waits."""
+"""The reader that editors share: checks and revises documents with a model, and stops when the request is cancelled."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Waits = Callable[[], bool]
 
 
 class Cancelled(Exception):
-    """Nobody waits any more for what is read."""
+    """The request was cancelled: nobody waits for the result."""
 
 
 class EditorReader:
-    """Reads documents with one model. It remembers what it found, for the last few confidences and sets of kinds."""
+    """Reads documents with one model, with a cache of results for the last few confidences and sets of kinds."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -36,14 +36,14 @@ class EditorReader:
     def check(
         self, draft: Draft, near: int, confidence: float, kinds: Collection[Kind], waits: Waits
     ) -> Iterator[CheckedPart]:
-        """What is found in the parts of a document, those nearest to `near` first; raises `Cancelled`."""
+        """The changes found in the parts of a document, those nearest to `near` first; raises `Cancelled`."""
         checker = self._checker(confidence, frozenset(kinds))
         return _until(waits, checker.check(draft, near, _stopping(waits)))
 
     def revise(
         self, draft: Draft, confidence: float, name: str, ignored: Collection[IgnoredPlace], waits: Waits
     ) -> Iterator[Revised]:
-        """The changes to a document, which its project calls `name`, but those it ignores; raises `Cancelled`."""
+        """The changes to a document, called `name` in its project, without the ignored ones; raises `Cancelled`."""
         check_revises(self.engine.policy.vocabulary)
         reader = Proofreader(self.engine.policy, self.engine.tokenizer, confidence=confidence)
 
@@ -65,7 +65,7 @@ class EditorReader:
 
 
 def _until(waits: Waits, found: Iterator[_Found]) -> Iterator[_Found]:
-    """What is found, as long as anybody waits for it."""
+    """The items of an iterator; raises `Cancelled` as soon as nobody waits."""
     _go_on(waits)
     for one in found:
         yield one
@@ -78,5 +78,5 @@ def _go_on(waits: Waits) -> None:
 
 
 def _stopping(waits: Waits) -> Callable[[int, int], None]:
-    """Hears how far a proofreader has read, and stops it when nobody waits."""
+    """A progress callback that raises `Cancelled` when nobody waits."""
     return lambda done, of: _go_on(waits)

@@ -1,4 +1,4 @@
-"""Revising a part of a document for an editor: proofread passage by passage, and told change by change."""
+"""Revision of a part of a document for an editor: proofread passage by passage, reported change by change."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _AT_ONCE: Final = 600
 
 
 class Revised(NamedTuple):
-    """A change, the passage that it is in, and what stands there after it and those before it.
+    """A change, its passage, and the passage's text after this change and those before it.
 
-    The passage is a stretch of the document as it was; `cursor` is behind the change, in `text`.
+    The passage is a range of the original document; `cursor` is the offset after the change, in `text`.
     """
 
     change: Suggestion
@@ -30,7 +30,7 @@ class Revised(NamedTuple):
 def revise(
     draft: Draft, proofread: Callable[[Draft], Proofread], wanted: Callable[[Suggestion], bool] = lambda change: True
 ) -> Iterator[Revised]:
-    """The wanted changes within a draft, from its start to its end; whoever leaves off leaves the rest unread."""
+    """The wanted changes within a draft, in order; a caller that stops iterating leaves the rest unread."""
     given = replace(draft, text=whole_characters(draft.text))
     for span in _passages(given):
         found = proofread(replace(given, within=span)).changes
@@ -47,13 +47,13 @@ def revise(
 
 
 def _fits(change: Suggestion, text: str, span: Span) -> bool:
-    """Whether a change is about this passage alone, and about what really stands there."""
+    """Whether a change is within this passage, and its old text is really there."""
     inside = span.start <= change.start and change.end <= span.end
     return inside and text.startswith(change.old, change.start)
 
 
 def _passages(draft: Draft) -> Iterator[Span]:
-    """What lies within the draft, in stretches of a paragraph or several."""
+    """The ranges of the draft's selection, each of one paragraph or several."""
     low, high = draft.within or Span(0, len(draft.text))
     waiting: Span | None = None
     for paragraph in paragraphs(draft.text, draft.format):

@@ -62,7 +62,7 @@ class OpenDocument:
 
 @dataclass
 class Workspace:
-    """The open documents, and the folders that they have to lie in."""
+    """The open documents, and the folders that they must be in."""
 
     folders: tuple[Path, ...]
     documents: dict[Path, OpenDocument] = field(default_factory=dict)
@@ -77,7 +77,8 @@ class Workspace:
         return cls(tuple(Path(os.path.realpath(folder)) for folder in folders))
 
     def locate(self, path: str) -> Path:
-        """Where a path leads, relative ones from the first folder; refuses what leads outside."""
+        """The absolute path of a document, relative ones from the first folder; raises an error for a path outside
+        of the folders."""
         refusal = ReviserError(f"{path!r} is not in a folder that may be edited")
         try:
             target = Path(os.path.realpath(self.folders[0] / path))
@@ -175,7 +176,7 @@ def _has_text(action: Mapping[str, Any]) -> bool:
 
 @dataclass
 class Calls:
-    """Runs calls in threads, one at a time for each document."""
+    """Runs calls in threads, one at a time per document."""
 
     workspace: Workspace
     _locks: WeakValueDictionary[Path, anyio.Lock] = field(default_factory=WeakValueDictionary)

@@ -1,1 +1,1 @@
-"""Next edits: the model is shown what a person has just changed, and proposes what else to change."""
+"""Next edits: suggestions of what else to change, given a person's latest edits."""

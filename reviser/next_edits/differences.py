@@ -1,4 +1,4 @@
-"""Differences between two texts word by word: the edits that a person made, as he would tell of them."""
+"""Word differences between two texts: the edits that a person made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _COMPARED_LINES: Final = 40
 
 
 def changed_words(old: str, new: str) -> list[Edit] | None:
-    """What turns one text into another, in whole words, by places in the old one; None if it was written anew.
+    """The edits, in whole words and with offsets in the old text, that turn it into the new one; None if the text was
+    rewritten.
 
     Changed words with nothing but space between them are one edit.
     """
@@ -47,8 +48,8 @@ def changed_words(old: str, new: str) -> list[Edit] | None:
 
 
 def changed_lines(old: str, new: str) -> list[Edit]:
-    """The edits of words in lines that were changed, by their places in the new text; lines that were put in, taken out
-    or written anew have none."""
+    """The word edits in changed lines, with offsets in the new text; lines that were inserted, removed or rewritten
+    have none."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, after))]
     edits: list[Edit] = []
@@ -62,7 +63,8 @@ def changed_lines(old: str, new: str) -> list[Edit]:
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Which line became which; where lines were also put in or taken out, each goes to the one most like it."""
+    """The pairs of old and new line numbers that belong together; where lines were also inserted or removed, the
+    most similar ones."""
     if len(before) == len(after) or len(before) * len(after) > _COMPARED_LINES**2:
         yield from zip(range(len(before)), range(len(after)), strict=False)
         return

@@ -42,7 +42,7 @@ _FEW: Final = 2
 
 
 class EditSort(StrEnum):
-    """What an edit is about, as far as its words alone tell."""
+    """The sort of an edit, as far as its words alone tell."""
 
     SPELLING = "spelling"
     CAPITALS = "capitals"
@@ -59,7 +59,7 @@ class EditSort(StrEnum):
 
 
 def sort_of(old: str, new: str, known: Callable[[str], bool] | None) -> EditSort:
-    """The sort of an edit; with a list of words, a correction of one that is not in it is told."""
+    """The sort of an edit; `known`, a list of words, is needed to recognise spelling corrections."""
     one, other = _WORDS.findall(old), _WORDS.findall(new)
     low, high = old.casefold().strip(), new.casefold().strip()
     if not one and not other:
@@ -84,7 +84,7 @@ def _is_misspelling(old: str, new: str, known: Callable[[str], bool] | None) -> 
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters two texts share at their start."""
+    """The length of the common prefix of two texts, in characters."""
     most = min(len(one), len(other))
     return next((at for at in range(most) if one[at] != other[at]), most)
 
@@ -104,7 +104,7 @@ def _role(line: str) -> str:
 
 
 def _inside(line_before: str, line_after: str) -> str:
-    """What in a line a place is inside of: code, an address, or the text."""
+    """The context of a place in its line: code, an address, or text."""
     if line_before.count("`") % 2 and "`" in line_after:
         return "code"
     if _ADDRESS.search(line_before):
@@ -114,7 +114,7 @@ def _inside(line_before: str, line_after: str) -> str:
 
 @dataclass(frozen=True)
 class _PlaceInLine:
-    """What stands around a place in its line."""
+    """The context of a place in its line."""
 
     before: str
     after: str
@@ -139,7 +139,7 @@ class _PlaceInLine:
 
 @dataclass(frozen=True)
 class _RepeatedEdit:
-    """All that one replacement, made once or more often, tells of the text."""
+    """The evidence on one replacement, made once or more often."""
 
     edits: tuple[int, ...]
     places: tuple[_PlaceInLine, ...]
@@ -148,9 +148,9 @@ class _RepeatedEdit:
 
 
 class RepeatEvidence:
-    """The evidence for the repeats of some edits in one text.
+    """The evidence on repeats of some edits in one text.
 
-    `spans` are where the new texts of the edits stand in the text; None for an edit in another text.
+    `spans` are the places of the edits' new texts in the text; None for an edit in another text.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class RepeatEvidence:
         return self._text.count(words) if len(words) > 1 else 0
 
     def features(self, one: Repeat) -> dict[str, float]:
-        """What speaks for and against a repeat, without what is 0."""
+        """The features of a repeat, by name; zeros are left out."""
         pattern, place = self._patterns[self._key(one.edit)], self._places[one]
         start = one.change.start
         line = self._line(start)
@@ -285,7 +285,7 @@ class RepeatEvidence:
         return {name: value for name, value in features.items() if value} | dict(pattern.features)
 
     def features_of_own(self, change: Edit) -> dict[str, float]:
-        """The same for a change that a model proposes by itself."""
+        """The features of a change that a model proposes by itself."""
         core = change.core
         sort = sort_of(change.old, change.new, self._known)
         first = self._starts[self._line(core.start)]

@@ -1,4 +1,4 @@
-"""Next edits of a document: what else a person would change who has just made some edits, as suggestions."""
+"""Suggestions of next edits for a document: what else a person would change after the edits made so far."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _WORTH_READING: Final = 0.03
 
 @dataclass(frozen=True)
 class RefusedEdit:
-    """A suggestion that a person refused, by its words and what stands beside them in the line, wherever that moves."""
+    """A suggestion that a person refused, known by its words and their neighbours in the line, wherever the line
+    moves."""
 
     old: str
     new: str
@@ -70,18 +71,18 @@ class EditedDocument:
 
     @property
     def taken(self) -> list[tuple[int, int]]:
-        """Where the new texts of the edits in this document stand."""
+        """The ranges of the new texts of the edits in this document."""
         return [(edit.start, edit.start + len(edit.new)) for edit in self.made]
 
     @property
     def spans(self) -> list[tuple[int, int] | None]:
-        """Where the new text of each edit stands; None for those of other documents."""
+        """The range of each edit's new text; None for edits in other documents."""
         return [*([None] * len(self.elsewhere)), *self.taken]
 
 
 @dataclass(frozen=True)
 class NextEditCandidate:
-    """A change that the guard allows, the edit that it follows, and what speaks for and against it."""
+    """A change that the guard allows, the edit that it follows, and its features."""
 
     repeat: Repeat
     edit: RecentEdit
@@ -94,7 +95,7 @@ class NextEditCandidate:
 
 @dataclass(frozen=True)
 class JudgedEdit:
-    """A candidate, and how likely the person makes it."""
+    """A candidate, and the probability that the person makes it."""
 
     candidate: NextEditCandidate
     confidence: float
@@ -107,10 +108,10 @@ class JudgedEdit:
 def candidates(
     edited: EditedDocument, known: Callable[[str], bool] | None = None, reader: NextEditReader | None = None
 ) -> list[NextEditCandidate]:
-    """The changes that could follow a person's edits, in order: repeats of them, and what a model proposes.
+    """The changes that could follow a person's edits, in order: repeats of them, and proposals of a model.
 
-    `known` tells which words are in a list. With a `reader`, features have what the model says. Repeats that are
-    hardly likely without it are then left out, as reading costs time.
+    `known` tells whether a word is in the word list. With a `reader`, the features include the model's odds; unlikely
+    repeats are then left out, as reading costs time.
     """
     shown = edited.shown
     found = repeats(edited.text, shown, edited.taken)
@@ -163,7 +164,7 @@ class EditFollower:
         self._reader = reader
 
     def judged(self, edited: EditedDocument) -> list[JudgedEdit]:
-        """All changes that could follow, in order, each with the confidence that refusals leave it."""
+        """All candidates, in order, each with its confidence after earlier refusals."""
         refused = Counter(one.pattern for one in edited.refused)
         found = []
         for one in candidates(edited, self._known, self._reader):
@@ -173,9 +174,9 @@ class EditFollower:
         return found
 
     def suggestions(self, edited: EditedDocument, least: float | None = None) -> list[Suggestion]:
-        """What else to change, in order; together those in prose leave the document's structure as it is.
+        """The suggested changes, in order; together, those in prose keep the document's structure.
 
-        `least` is the confidence from which on something is suggested, by default that of the judgement.
+        `least` is the lowest confidence of a suggestion, by default that of the judgement.
         """
         wanted = chosen(self.judged(edited), self.judgement.confidence if least is None else least)
         if not wanted:
@@ -197,7 +198,7 @@ class EditFollower:
 
 
 def follower(engine: LoadedModel | None = None) -> EditFollower:
-    """What follows a person's edits by the text alone, or also by a model, which must have learned that."""
+    """A follower that uses the text alone, or also a model that was trained for next edits."""
     known = dictionary().knows
     if engine is None:
         alone = judgement_for()
@@ -212,13 +213,13 @@ def follower(engine: LoadedModel | None = None) -> EditFollower:
 
 
 def _less(confidence: float, by: float) -> float:
-    """A confidence with so much less in the logarithm of its odds."""
+    """A confidence whose log-odds are lowered by `by`."""
     odds = confidence * math.exp(-by)
     return odds / (odds + 1 - confidence)
 
 
 def chosen(judged: Iterable[JudgedEdit], least: float) -> list[JudgedEdit]:
-    """Those of at least a confidence, of which none touches another: the surer one stays. In order."""
+    """The edits of at least a confidence, in order and without overlaps: of two that touch, the surer one stays."""
     kept: list[JudgedEdit] = []
     for one in sorted((one for one in judged if one.confidence >= least), key=lambda one: -one.confidence):
         if all(one.change.end < other.change.start or other.change.end < one.change.start for other in kept):
@@ -227,7 +228,7 @@ def chosen(judged: Iterable[JudgedEdit], least: float) -> list[JudgedEdit]:
 
 
 def reason_of(candidate: NextEditCandidate) -> str:
-    """Why a change is suggested: what the person did."""
+    """The reason for a suggestion, as shown to the person: the edit that it follows."""
     if candidate.repeat.way is RepeatWay.OWN:
         return "It goes with your last edits"
     old, new = candidate.edit.old.strip(), candidate.edit.new.strip()

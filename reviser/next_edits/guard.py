@@ -1,4 +1,4 @@
-"""The guard of next edits: which places of a document may be changed, whoever proposes it.
+"""The guard of next edits: the places of a document that may be changed, whatever proposes the change.
 
 Words are changed in prose alone: code, addresses, commands and what else a format protects stay, and so does the
 structure of the document. Marks may be changed as the person changed them elsewhere, since lists and headings are
@@ -20,7 +20,7 @@ _WHOLE_WORDS = re.compile(r"\w+")
 
 
 class NextEditGuard:
-    """What may be changed in one text."""
+    """Decides which changes may be made in one text."""
 
     def __init__(self, text: str, format: Format) -> None:
         self._text = text
@@ -33,7 +33,7 @@ class NextEditGuard:
         self._starts = [start for start, *_ in self._segments]
 
     def allows(self, change: Edit) -> bool:
-        """Whether a change by itself is of what may be changed."""
+        """Whether a change may be made, considered by itself."""
         core = change.core
         if is_of_words(change):
             found = self._segment(core.start)
@@ -48,7 +48,7 @@ class NextEditGuard:
         return found is None or core.end > found[1] or not self._is_protected(found, core)
 
     def safe(self, changes: Sequence[Edit]) -> list[Edit]:
-        """Those of some changes, none over another, of whose words the structure is left as it is."""
+        """The changes without overlaps, of which those of words keep the document's structure."""
         of_words = [change for change in changes if is_of_words(change)]
         bad = set(of_words) - set(self._keeping(of_words))
         return [change for change in changes if change not in bad]
@@ -62,7 +62,7 @@ class NextEditGuard:
         return [*self._keeping(changes[:middle]), *self._keeping(changes[middle:])]
 
     def _segment(self, place: int) -> tuple[int, int, int, Paragraph] | None:
-        """The stretch of prose that a place is in, or at an end of."""
+        """The segment of prose that a place is in, or at an end of."""
         at = bisect_right(self._starts, place) - 1
         return self._segments[at] if at >= 0 and place <= self._segments[at][1] else None
 
@@ -74,7 +74,7 @@ class NextEditGuard:
 
 
 def is_of_words(change: Edit) -> bool:
-    """Whether a change puts in, takes out or alters words, and not marks and spaces alone."""
+    """Whether a change inserts, removes or alters words, and not marks and spaces alone."""
     core = change.core
     if not _WORDS.search(core.old + core.new):
         return False

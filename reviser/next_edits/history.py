@@ -1,4 +1,4 @@
-"""What a person meant by the edits of a document: keystrokes merged to words, without what was undone or is new text."""
+"""The history of a person's edits: keystrokes merged to word edits, without what was undone or is new text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WORD = re.compile(r"\w+")
 
 
 def meant_edits(old: str, new: str) -> list[Edit]:
-    """The edits of words between two texts that could be made elsewhere too, by their places in the new one."""
+    """The word edits between two texts that could be repeated elsewhere, with offsets in the new one."""
     return [edit for edit in changed_lines(old, new) if may_be_repeated(edit)]
 
 
 def may_be_repeated(edit: Edit) -> bool:
-    """Whether an edit could be a pattern: it is short, in one line, and not new text."""
+    """Whether an edit could be a pattern: it is short, within one line, and not new text."""
     if max(len(edit.old), len(edit.new)) > LONGEST_EDIT or "\n" in edit.old + edit.new:
         return False
     gone, come = len(_WORD.findall(edit.old)), len(_WORD.findall(edit.new))
@@ -34,7 +34,7 @@ def may_be_repeated(edit: Edit) -> bool:
 
 @dataclass(frozen=True)
 class _EditedRegion:
-    """A stretch of the present text that was changed, what stood there at first, and when it was last touched."""
+    """A changed range of the present text, its original text, and the time of the last change."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class EditHistory:
         self._count = 0
 
     def change(self, edit: Edit) -> None:
-        """Take in an edit as it comes from an editor, by its place in the present text."""
+        """Record an edit from an editor, with its place in the present text."""
         if self.text[edit.start : edit.end] != edit.old:
             raise ValueError("the edit is of another text")
         self._count += 1
@@ -73,12 +73,12 @@ class EditHistory:
         self._regions = sorted(latest, key=lambda one: one.start)
 
     def _original(self, first: int, last: int, regions: Sequence[_EditedRegion]) -> str:
-        """What stood at first in a stretch of the present text that cuts no region."""
+        """The original text of a range of the present text that cuts no region."""
         back = [Edit(one.start - first, self.text[one.start : one.end], one.old) for one in regions]
         return apply_edits(self.text[first:last], back)
 
     def meant(self) -> list[Edit]:
-        """The edits that could be made elsewhere too, by their places in the present text, the latest last."""
+        """The edits that could be repeated elsewhere, with offsets in the present text, the latest last."""
         found: list[tuple[int, Edit]] = []
         for first, last, regions in self._lines():
             was = self._original(first, last, regions)
@@ -90,7 +90,7 @@ class EditHistory:
         return [edit for _, edit in sorted(found)]
 
     def _lines(self) -> list[tuple[int, int, list[_EditedRegion]]]:
-        """The whole lines that regions are in, those of neighbours together."""
+        """The ranges of whole lines with regions in them; neighbouring ranges are joined."""
         found: list[tuple[int, int, list[_EditedRegion]]] = []
         for region in self._regions:
             start = self.text.rfind("\n", 0, region.start) + 1

@@ -1,5 +1,5 @@
-"""How likely a person makes an edit that is proposed: a logistic regression on the evidence of the text, and on what
-a model says where one has learned next edits.
+"""The judgement of next edits: a logistic regression that estimates how likely a person makes a proposed edit, from
+features of the text and, if a model was trained for next edits, from its odds.
 
 It is fitted to measured outcomes by `python -m benchmarks judgement`, and so tells how often such a proposal is right.
 """
@@ -24,9 +24,9 @@ MODEL: Final = "model"
 
 @dataclass(frozen=True)
 class NextEditJudgement:
-    """Weights of features by their names, and the digest of the model whose odds are among them, if any.
+    """The weights of features by name, and the digest of the model whose odds are among the features, if any.
 
-    `confidence` is the least one that is shown unless a person asks for another.
+    `confidence` is the default threshold for showing a suggestion.
     """
 
     weights: Mapping[str, float]
@@ -41,12 +41,12 @@ class NextEditJudgement:
             raise ReviserError("a judgement weighs what a model says if it names the model")
 
     def confidence_of(self, features: Mapping[str, float]) -> float:
-        """How likely an edit with these features is made; features without a weight say nothing."""
+        """The probability that an edit with these features is made; features without a weight are ignored."""
         odds = self.intercept + sum(self.weights.get(name, 0.0) * value for name, value in features.items())
         return 1 / (1 + math.exp(-odds)) if odds > -700 else 0.0
 
     def to_dict(self) -> dict[str, object]:
-        """What a file of it holds."""
+        """The judgement as stored in a file."""
         return {
             "model": self.model,
             "confidence": self.confidence,
@@ -64,7 +64,8 @@ class NextEditJudgement:
 
 
 def judgement_for(digest: str = "", path: Path = SHIPPED) -> NextEditJudgement | None:
-    """The judgement that was fitted for a model, or without a digest that of the text alone; None if there is none."""
+    """The judgement fitted for a model by its digest, or, without a digest, the one for the text alone; None if
+    there is none."""
     return next((one for one in read_judgements(path) if one.model == digest), None)
 
 
@@ -81,5 +82,5 @@ def read_judgements(path: Path) -> tuple[NextEditJudgement, ...]:
 
 
 def judgements_text(judgements: Iterable[NextEditJudgement]) -> str:
-    """The file that holds judgements."""
+    """The text of a file that holds judgements."""
     return json.dumps([one.to_dict() for one in judgements], indent=1) + "\n"

@@ -27,9 +27,9 @@ _LINE: Final = 400
 
 @dataclass(frozen=True)
 class RecentEdit:
-    """A replacement of `old` by `new` that a person made, and the text that stood beside it.
+    """A replacement of `old` by `new` that a person made, and the text beside it.
 
-    `line_before` and `line_after` are what its line had on both sides; a model is not shown them.
+    `line_before` and `line_after` are the rest of its line; a model is not shown them.
     """
 
     before: str
@@ -49,7 +49,7 @@ class RecentEdit:
 
 
 def recent_edit(text: str, edit: Edit) -> RecentEdit:
-    """An edit that was made in a text, whose new text stands at its place, with whole words on both sides."""
+    """An edit with the whole words on both sides of it; its new text is in `text`."""
     start, end = edit.start, edit.start + len(edit.new)
     first = max(start - _BEFORE, 0)
     if first and not text[first - 1].isspace():
@@ -66,7 +66,7 @@ def recent_edit(text: str, edit: Edit) -> RecentEdit:
 
 
 def with_made(text: str, edits: Sequence[Edit]) -> tuple[str, list[Edit]]:
-    """A text with edits made, which are in order by their places in it, and the edits by their places in the
+    """The text after some edits, which are in order with offsets in `text`, and the edits with offsets in the
     result."""
     made, growth = [], 0
     for edit in edits:
@@ -76,7 +76,8 @@ def with_made(text: str, edits: Sequence[Edit]) -> tuple[str, list[Edit]]:
 
 
 def overtyped(vocabulary: Vocabulary, draft: Sequence[int], revised: Sequence[int]) -> tuple[int, int, list[int]]:
-    """One change between two texts in tokens: where it begins, tokens of the draft that it removes, and its ids."""
+    """The one change between two texts in tokens: its start, the number of tokens of the draft that it removes, and
+    the new ids."""
     shared = 0
     most = min(len(draft), len(revised))
     while shared < most and draft[shared] == revised[shared]:
@@ -89,7 +90,7 @@ def overtyped(vocabulary: Vocabulary, draft: Sequence[int], revised: Sequence[in
 
 
 def shown_ids(vocabulary: Vocabulary, tokenizer: Tokenizer, edits: Sequence[RecentEdit]) -> list[int]:
-    """The excerpts of the last edits in ids, the latest last."""
+    """The ids of the excerpts of the last edits, the latest last."""
     ids: list[int] = []
     for edit in edits[-MOST_SHOWN:]:
         draft, revised = tokenizer.encode(edit.draft), tokenizer.encode(edit.revised)

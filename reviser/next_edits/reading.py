@@ -1,4 +1,4 @@
-"""What a model says of next edits: the odds of changes, and changes that it proposes by itself.
+"""A model's reading of next edits: the odds of changes, and changes that it proposes by itself.
 
 The model is shown the person's edits, then a window of the text, and overtypes that. A reader keeps what it has read:
 the excerpts of the edits are read once for all windows and keystrokes until there are others.
@@ -34,7 +34,7 @@ class ProposedEdit:
 
 
 class NextEditReader:
-    """A model that has learned next edits; refuses any other."""
+    """Reads with a model that was trained for next edits; raises `ReviserError` for any other."""
 
     def __init__(self, policy: SessionPolicy, tokenizer: Tokenizer, name: str = "this model") -> None:
         decoder = getattr(policy, "decoder", None)
@@ -52,17 +52,17 @@ class NextEditReader:
 
     @property
     def seen(self) -> Sequence[int]:
-        """The ids that were read last, from the start of the prompt."""
+        """The ids that the model read last, from the start of the prompt."""
         return self._seen
 
     def close(self) -> None:
-        """Give back the memory of what was read."""
+        """Free the memory of the model's cache."""
         self._rows.close()
 
     def odds(self, text: str, shown: Sequence[RecentEdit], changes: Sequence[Edit]) -> Iterator[tuple[Edit, float]]:
-        """The logarithm of the odds of each change against the text as it stands, one after the other, in order.
+        """The log-odds of each change against leaving the text as it is, yielded in order.
 
-        A change that no window holds as a whole has none.
+        A change that is in no single window is left out.
         """
         excerpts = shown_ids(self._vocabulary, self._tokenizer, shown)
         places = windows(text)
@@ -90,7 +90,7 @@ class NextEditReader:
     def proposed(
         self, text: str, shown: Sequence[RecentEdit], taken: Sequence[tuple[int, int]] = ()
     ) -> Iterator[ProposedEdit]:
-        """What the model changes by itself, window by window, outside of `taken` ranges."""
+        """The changes that the model makes by itself, window by window, outside of the `taken` ranges."""
         excerpts = shown_ids(self._vocabulary, self._tokenizer, shown)
         for start, end in windows(text):
             ids = self._tokenizer.encode(text[start:end])
@@ -110,12 +110,13 @@ class NextEditReader:
                     yield ProposedEdit(change, one.confidence)
 
     def _chance(self, kept: Sequence[int], wanted: Sequence[int]) -> float:
-        """The log-probability of ids behind others."""
+        """The log-probability of the ids `wanted` after the ids `kept`."""
         choice_scores = self._choice_scores([*kept, *wanted[:-1]], wanted)
         return math.fsum(choice_score.expected for choice_score in choice_scores)
 
     def _choice_scores(self, ids: Sequence[int], expected: Sequence[int]) -> list[ChoiceScores]:
-        """What the model says of expected ids, which follow the last of some ids; of these it reads what is new."""
+        """The model's scores for expected ids, which follow the last of some ids; only ids that were not read before
+        are read."""
         same = min(shared_length(self._seen, ids), len(ids) - len(expected))
         self._rows.truncate(0, same)
         self._seen = list(ids)

@@ -20,8 +20,8 @@ _SHORTEST_STEM: Final = 3
 
 
 class RepeatWay(StrEnum):
-    """How a place is like the place of the edit: letter by letter, with other capitals, in another form of the word,
-    or by the marks beside it. What a model proposes by itself is its own."""
+    """How a place resembles the place of the edit: letter by letter, with other capitals, in another form of the
+    word, or by the marks beside it; or a model proposes it."""
 
     EXACT = "exact"
     CAPITALS = "capitals"
@@ -32,7 +32,7 @@ class RepeatWay(StrEnum):
 
 @dataclass(frozen=True)
 class Repeat:
-    """A change that repeats the edit of this number, and how."""
+    """A change that repeats an edit, the edit's number, and how the places resemble each other."""
 
     change: Edit
     edit: int
@@ -41,7 +41,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class _SearchPattern:
-    """What to look for, and what to put there."""
+    """A pattern to search for, and its replacement."""
 
     expression: re.Pattern[str]
     old: str
@@ -50,9 +50,9 @@ class _SearchPattern:
 
 
 def repeats(text: str, edits: Sequence[RecentEdit], taken: Iterable[tuple[int, int]] = ()) -> list[Repeat]:
-    """The places where an edit can be repeated, in order; `taken` ranges were just edited and are left out.
+    """The places where an edit can be repeated, in order; the `taken` ranges were just edited and are left out.
 
-    Where several edits would make the same change, it repeats the last of them.
+    If several edits would make the same change, it repeats the last of them.
     """
     ranges = [*taken]
     found: dict[Edit, Repeat] = {}
@@ -71,7 +71,7 @@ def repeats(text: str, edits: Sequence[RecentEdit], taken: Iterable[tuple[int, i
 
 
 def _patterns(edit: RecentEdit) -> Iterator[_SearchPattern]:
-    """What to look for: an edit of no words takes a word beside it along, or the marks that it stands between."""
+    """The patterns for an edit; one without words includes a word beside it, or the marks that it stands between."""
     old, new = edit.old, edit.new
     if re.search(r"\w", old):
         yield _SearchPattern(_whole_words(old), old, new, RepeatWay.EXACT)
@@ -94,7 +94,7 @@ def _whole_words(old: str) -> re.Pattern[str]:
 
 
 def _forms(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """The plural of a noun for its singular, and the other way round: "users" to "customers" as "user" to "customer"."""
+    """The old and new text in the other number: for "user" to "customer" also "users" to "customers"."""
     if not (old.isalpha() and new[-1:].isalpha() and new.replace(" ", "").isalpha()):
         return
     if len(old) < _SHORTEST_STEM or len(new) < _SHORTEST_STEM or old.casefold() == new.casefold():
@@ -116,7 +116,7 @@ def plural_of(word: str) -> str:
 
 
 def singular_of(word: str) -> str | None:
-    """What a word is the regular plural of; None if it has no such ending."""
+    """The word that a word is the regular plural of; None if it has no such ending."""
     low = word.lower()
     if low.endswith("ies") and len(low) > _SHORTEST_STEM + 2:
         return word[:-3] + "y"
@@ -126,7 +126,8 @@ def singular_of(word: str) -> str | None:
 
 
 def _between_marks(edit: RecentEdit) -> re.Pattern[str] | None:
-    """Where an edit of marks or spaces stands between the same marks or ends of a line; None if that says nothing."""
+    """A pattern for the place of an edit of marks or spaces: between the same marks or ends of a line; None if there
+    are none."""
     before, after = edit.line_before, edit.line_after
     starts, ends = not before.strip(), not after.strip()
     left = "^" + re.escape(before) if starts else _beside(before, ahead=True)
@@ -138,7 +139,7 @@ def _between_marks(edit: RecentEdit) -> re.Pattern[str] | None:
 
 
 def _beside(text: str, *, ahead: bool) -> str:
-    """What stands directly beside: a run of one mark as long as it is, or any letter."""
+    """A pattern for what is directly beside an edit: a run of one mark in its full length, or any letter."""
     run = _RUN_AHEAD.search(text) if ahead else _RUN_BEHIND.match(text)
     if run is None:
         return r"(?<=\w)" if ahead else r"(?=\w)"
@@ -164,7 +165,7 @@ def _places(text: str, pattern: _SearchPattern) -> Iterator[tuple[Edit, RepeatWa
 
 
 def _is_there(text: str, change: Edit) -> bool:
-    """Whether a change that puts in something beside the old text finds it there already."""
+    """Whether the text that a change would insert is already there."""
     at = change.new.casefold().find(change.old.casefold())
     if at < 0:
         return False
@@ -173,7 +174,7 @@ def _is_there(text: str, change: Edit) -> bool:
 
 
 def _like(new: str, old: str, found: str) -> str:
-    """The new text with the capitals of the place that was found, where they differ from the old text's."""
+    """The new text with the capitals of the found text, where they differ from the old text's."""
     if not new:
         return new
     if found.isupper() and len(found) > 1 and not old.isupper():

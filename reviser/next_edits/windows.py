@@ -1,4 +1,4 @@
-"""Windows: a document cut into parts that the model overtypes one by one."""
+"""Windows: the parts of a document that the model overtypes one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORD = re.compile(r"\S*\s*")
 
 
 def windows(text: str, longest: int = LONGEST) -> list[tuple[int, int]]:
-    """Where the windows of a text begin and end: whole lines where they fit, else sentences, else words."""
+    """The start and end of each window of a text: whole lines where they fit, else sentences, else words."""
     made: list[tuple[int, int]] = []
     start = end = 0
     for piece in _pieces(text, 0, len(text), longest, (_LINE, _SENTENCE, _WORD)):
@@ -27,7 +27,7 @@ def windows(text: str, longest: int = LONGEST) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str, start: int, end: int, longest: int, ways: tuple[re.Pattern[str], ...]) -> list[int]:
-    """Where pieces end of which none is longer than a window, if it can be helped."""
+    """The ends of pieces that are at most as long as a window, as far as possible."""
     if not ways:
         return [end]
     ends: list[int] = []

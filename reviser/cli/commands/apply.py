@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions:
-    """Which actions are carried out on which text, and where the result goes."""
+    """The options of `apply`: the actions, the text, and the destination of the result."""
 
     file: FileArgument
     actions: Annotated[Path, Argument("JSON list of actions; - reads standard input")]
@@ -98,7 +98,7 @@ def _action_editor(
 
 
 def _ranges(text: str, protect: Sequence[str]) -> list[tuple[int, int]]:
-    """The ranges that were given, in order; those that overlap are joined."""
+    """The protected ranges in order; overlapping ones are joined."""
     places = []
     for given in protect:
         found = re.fullmatch(r"(\d+:\d+)-(\d+:\d+)", given)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class OutputFormat(StrEnum):
-    """How findings are printed."""
+    """The formats in which findings are printed."""
 
     TEXT = "text"
     JSON = "json"
@@ -36,7 +36,7 @@ class OutputFormat(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(CorrectionOptions):
-    """Where to look for mistakes, and how they are told."""
+    """The options of `check`: what to read, and how findings are reported."""
 
     paths: Annotated[
         tuple[Path, ...], Argument("text files, and folders with documents (.); - reads standard input", default="")
@@ -105,7 +105,7 @@ def _changed_among(found: Gathered, paths: Sequence[Path], since: str | None) ->
 
 @dataclass
 class CheckRun:
-    """One command: what it reads, and how it tells what it finds."""
+    """One run of `check`: reads documents, reports findings, and fixes them if asked."""
 
     paths: Sequence[Path]
     output_format: OutputFormat
@@ -119,7 +119,7 @@ class CheckRun:
 
     @property
     def names(self) -> list[Path]:
-        """The paths, with what standard input is called."""
+        """The paths, with the name for standard input in place of `-`."""
         return [self._name(path) for path in self.paths]
 
     def _name(self, path: Path) -> Path:
@@ -128,7 +128,7 @@ class CheckRun:
         return self.stdin_name if path == STREAM and self.stdin_name else path
 
     def check_words(self, by_changes: bool) -> None:
-        """Refuse words that do not go together, before any work is done."""
+        """Raise `ReviserError` for options that contradict each other, before any work is done."""
         from reviser.core.files import STREAM
         from reviser.session.documents import check_writable
 
@@ -141,13 +141,13 @@ class CheckRun:
             raise ReviserError("--stdin-filename is for standard input: name it with -")
 
     def gather(self, settings: ProjectSettings) -> Gathered:
-        """The documents to look at."""
+        """The documents to check."""
         from reviser.proofreading.project.folders import gathered
 
         return gathered(self.paths, lambda path: settings.excludes(self._name(path)))
 
     def check(self, checker: Checker, found: Gathered) -> int:
-        """Check documents and tell what is found; returns the exit status."""
+        """Check documents and report the findings; returns the exit status."""
         from reviser.checking.findings import Checked
         from reviser.cli.progress import counting
 
@@ -181,7 +181,7 @@ class CheckRun:
         return sources
 
     def _take(self, checked: Checked) -> None:
-        """Tell what was found in a document, and fix it if that is wanted."""
+        """Report the findings in a document, and fix them if asked."""
         for word in checked.unread:
             typer.echo(f"{checked.source.name}: {word.told}", err=True)
         if not checked.result.changes:
@@ -231,7 +231,7 @@ class CheckRun:
             typer.echo(self._summary(count - self.unread, found.told), err=True)
 
     def _summary(self, count: int, skipped: str) -> str:
-        """What was found in the files that could be read, in a few words, and how many were not."""
+        """A summary: the number of findings, and of files that could not be read."""
         files = counted(count, "file")
         if self.found:
             told = f"{counted(self.found, 'mistake')} in {self.unclean} of {files}"
@@ -243,7 +243,7 @@ class CheckRun:
 
 
 def _write(lines: Iterator[str] | Sequence[str], errors: str = "surrogateescape") -> None:
-    """Print lines in UTF-8; the names of files are the bytes that they are, unless `errors` says something else."""
+    """Print lines in UTF-8; file names that are not UTF-8 keep their bytes unless `errors` says otherwise."""
     from reviser.core.files import STREAM, write_output
 
     text = "".join(f"{line}\n" for line in lines)

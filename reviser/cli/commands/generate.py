@@ -1,4 +1,4 @@
-"""`reviser continue` and `reviser infill`: the model writes on, or writes in, a file."""
+"""`reviser continue` and `reviser infill`: the model writes at the end of a file, or inside it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ CheckStepsBackOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class WritingOptions:
-    """Which file a model writes in and how, and where the result goes."""
+    """The options of both commands: the file, how the model writes, and the destination of the result."""
 
     file: FileArgument
     model: ModelOption = None
@@ -127,7 +127,7 @@ class WritingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ContinueOptions(WritingOptions):
-    """Whether steps back are checked, too."""
+    """The options of `continue`: those of writing, and whether steps back are checked."""
 
     check_steps_back: CheckStepsBackOption = True
 
@@ -152,7 +152,7 @@ def continue_(options: ContinueOptions) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class InfillOptions(WritingOptions):
-    """Where in the file to write, too."""
+    """The options of `infill`: those of writing, and the place to write at."""
 
     at: Annotated[str, Option("where to write: line and column, counted from 1", metavar="LINE:COL")]
     to: Annotated[str | None, Option("replace the text from --at up to here", metavar="LINE:COL")] = None
@@ -198,7 +198,7 @@ def offset_of(text: str, place: str) -> int:
 
 @dataclass(frozen=True)
 class Choosing:
-    """How the model's actions are chosen."""
+    """The settings of the samplers that choose the model's actions."""
 
     temperature: float
     top_k: int
@@ -240,7 +240,7 @@ class ResultSummary(TypedDict):
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run."""
+    """A finished run: the text, how it was written, and counts of actions."""
 
     text: str
     engine: Engine
@@ -273,7 +273,7 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class WritingJob:
-    """One command: a file, a model, and what to do with what the model writes."""
+    """One run of the command: a file, a model, and what is done with the written text."""
 
     file: Path
     delivery: Delivery
@@ -346,7 +346,7 @@ class WritingJob:
         )
 
     def _deliver(self, document: DocumentFile, results: list[FinishedRun], watch: bool) -> str:
-        """Hand the results over; returns the text that the file now holds, or held when it was read."""
+        """Write the results out; returns the text that the file holds afterwards, or held when it was read."""
         from reviser.core.files import STREAM
 
         text = results[0].text
@@ -362,7 +362,7 @@ class WritingJob:
         return document.text
 
     def _update_watched(self, document: DocumentFile, text: str) -> str:
-        """Change the file, unless it was changed meanwhile; that starts another run, from the new text."""
+        """Update the file unless another program has changed it: then the next run starts from the new text."""
         try:
             update_file(document, text)
         except FileChanged as error:
@@ -388,7 +388,7 @@ class WritingJob:
             print_text(document, "\n".join(parts))
 
     def _wait_for_change(self, known: str) -> DocumentFile:
-        """The document as soon as it says something else than `known`."""
+        """Wait until the file's text differs from `known`, and return the document."""
         while True:
             time.sleep(_WATCH_INTERVAL)
             try:

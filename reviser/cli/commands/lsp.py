@@ -1,4 +1,4 @@
-"""`reviser lsp` and `reviser serve`: the language server, and engines that several programs share."""
+"""`reviser lsp` and `reviser serve`: the language server, and an engine shared by several programs."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _serve_http(
 
 
 def _check_backend(kind: str, url: str) -> str:
-    """See that the model is there, and make it the one that is used where none is named; returns its name."""
+    """Check that the backend can be reached and make its model the default; returns the model's name."""
     import os
 
     from reviser.session.engine import load_engine

@@ -29,7 +29,7 @@ app = typer.Typer(
 
 
 class ExportFormat(StrEnum):
-    """Whom an export is for."""
+    """The formats of an export."""
 
     hf = "hf"
     gguf = "gguf"
@@ -37,7 +37,7 @@ class ExportFormat(StrEnum):
 
 
 class Precision(StrEnum):
-    """How numbers are stored."""
+    """The number types of exported weights."""
 
     f32 = "f32"
     f16 = "f16"
@@ -46,14 +46,14 @@ class Precision(StrEnum):
 
 
 class Bits(StrEnum):
-    """How many bits a quantised weight takes."""
+    """The number of bits of a quantised weight."""
 
     four = "4"
     eight = "8"
 
 
 class StoredAs(StrEnum):
-    """How numbers are stored in a model folder."""
+    """The number types in a model folder."""
 
     f32 = "f32"
     f16 = "f16"
@@ -221,7 +221,7 @@ def _name_from(source: str) -> str:
 
 
 def _free_place(name: str, to: Path | None) -> Path:
-    """Where a new model goes; asked before the work, so that a taken name costs no time."""
+    """The folder for a new model; checked before the work, so that a taken name costs no time."""
     from reviser.checkpoints.library import place_for
     from reviser.core.errors import ReviserError
 
@@ -249,7 +249,7 @@ def _torch_dtype(precision: StrEnum | None) -> torch.dtype | None:
 
 @contextmanager
 def _progress_bar() -> Iterator[Progress]:
-    """A bar on a terminal's error stream, gone when the work is done; elsewhere plain lines."""
+    """A progress bar on a terminal's error stream, removed at the end; plain lines if that is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -269,7 +269,7 @@ def _progress_bar() -> Iterator[Progress]:
 
 
 class _ProgressLines:
-    """A line on standard error at each new step, and for long ones at each tenth of the way."""
+    """Progress as lines on standard error: one for each new step, and one for each tenth of a long step."""
 
     def __init__(self) -> None:
         self._said = ("", 0)

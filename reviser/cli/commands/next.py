@@ -1,4 +1,4 @@
-"""`reviser next`: what else to change in texts, after the edits that a person has made in them."""
+"""`reviser next`: suggestions of what else to change in texts, after the edits that a person has made in them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TEXT_ALONE: Final = "none"
 
 @dataclass(frozen=True, kw_only=True)
 class NextOptions:
-    """Where edits were made, since when, and where what follows from them goes."""
+    """The options of `next`: the texts, what they are compared with, and the destination of the results."""
 
     files: Annotated[tuple[Path, ...], Argument("text files, and folders with documents; - reads standard input")]
     since: Annotated[
@@ -100,7 +100,7 @@ class _Compared:
 
 @dataclass
 class _FollowingJob:
-    """One command: what was edited, and where the results go."""
+    """One run of `next`: finds the edits that were made, and writes out the changes that follow from them."""
 
     options: NextOptions
     delivery: Delivery
@@ -110,7 +110,7 @@ class _FollowingJob:
     suggested: int = 0
 
     def run(self) -> int:
-        """Follow the edits; returns the exit status."""
+        """Suggest or make the following changes; returns the exit status."""
         import json
 
         from reviser.core.files import STREAM
@@ -152,7 +152,7 @@ class _FollowingJob:
         return status
 
     def _compare(self, found: Gathered) -> tuple[list[_Compared], int]:
-        """The documents with the edits that were made in them, and the exit status of reading them."""
+        """The documents with the edits made in them, and the exit status (2 if a document could not be read)."""
         compared = []
         status = 0
         for path in found.documents:
@@ -183,7 +183,7 @@ class _FollowingJob:
         return _Compared(document, format, made)
 
     def _old_text(self, path: Path) -> str | None:
-        """The text before the edits; None if all of it is new."""
+        """The text of a file before the edits; None if the file is new."""
         from reviser.checking.changed import committed
         from reviser.core.files import input_name
         from reviser.session.charsets import read_text

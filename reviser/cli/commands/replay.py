@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReplayFormat(StrEnum):
-    """What `replay` prints."""
+    """The output formats of `replay`."""
 
     text = "text"
     json = "json"
@@ -83,7 +83,7 @@ def _load(file: Path, index: int | None) -> dict[int, Trajectory]:
 
 
 def _readers(chosen: dict[int, Trajectory], given: str | None) -> dict[int, Tokenizer]:
-    """The tokenizer of each trajectory: the one that was given, or else its model's."""
+    """The tokenizer of each trajectory: the given one, or that of the trajectory's model."""
     from reviser.core.tokenizer import load_tokenizer
 
     known: dict[tuple[str, str | None], Tokenizer] = {}
@@ -97,7 +97,7 @@ def _readers(chosen: dict[int, Trajectory], given: str | None) -> dict[int, Toke
 
 
 def _tokenizer_of(run: Trajectory) -> Tokenizer:
-    """GPT-2's if that fits, or that of a model that is here and has the same vocabulary."""
+    """GPT-2's tokenizer if it fits the trajectory, else that of an installed model with the same vocabulary."""
     from reviser.checkpoints.description import describe
     from reviser.checkpoints.description import load_tokenizer as tokenizer_in
     from reviser.checkpoints.library import find_model

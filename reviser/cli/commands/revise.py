@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CorrectionOptions:
-    """What to look for in texts, and with which model."""
+    """The options of proofreading: what to look for, and with which model."""
 
     model: ModelOption = None
     encoding: EncodingOption = None
@@ -67,7 +67,7 @@ class CorrectionOptions:
     threads: ThreadsOption = None
 
     def request(self, settings: ProjectSettings) -> Request:
-        """What these options and the settings of a project ask for; the options win."""
+        """The request that results from these options and the settings of a project; options take precedence."""
         from reviser.proofreading.request import Request
         from reviser.session.charsets import encoding_named
 
@@ -85,7 +85,7 @@ class CorrectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ReviseOptions(CorrectionOptions):
-    """Which texts to proofread, and where the changes go."""
+    """The options of `revise`: the texts, and the destination of the changes."""
 
     files: Annotated[tuple[Path, ...], Argument("text files, and folders with documents; - reads standard input")]
     in_place: InPlaceOption = False
@@ -127,7 +127,7 @@ def revise(options: ReviseOptions) -> None:
 
 @dataclass
 class RevisionJob:
-    """One command: a model, what to look for, and where the results go."""
+    """One run of `revise`: proofreads files and writes out the results."""
 
     options: ReviseOptions
     delivery: Delivery
@@ -163,7 +163,7 @@ class RevisionJob:
         return status
 
     def _gather(self) -> Gathered:
-        """The documents to read; refuses what does not go together with them."""
+        """The documents to read; raises `ReviserError` for options that do not apply to them."""
         from reviser.proofreading.project.folders import gathered
 
         files = self.options.files
@@ -182,7 +182,7 @@ class RevisionJob:
         return found
 
     def _proofread_all(self, found: Gathered, given: list[DocumentFile], reader: Proofreader, engine: Engine) -> int:
-        """Proofread the files, of which the first ones may have been read; returns the exit status."""
+        """Proofread the files, of which those in `given` were read already; returns the exit status."""
         status = 0
         read = 0
         for path in found.documents:
@@ -214,7 +214,7 @@ class RevisionJob:
         return document
 
     def _draft(self, document: DocumentFile) -> Draft:
-        """What of a document is proofread."""
+        """The draft of a document: its text, format and the part to proofread."""
         from reviser.proofreading.document import Draft
         from reviser.prose import Span
 
@@ -223,7 +223,7 @@ class RevisionJob:
         return Draft(text, self.request.format_of(path, text), self.request.words(path), within)
 
     def _take(self, document: DocumentFile, reader: Proofreader, engine: Engine) -> None:
-        """Proofread a document, and hand over the result."""
+        """Proofread a document, and write out the result."""
         from reviser.checking.findings import unread_words
         from reviser.core.files import STREAM, input_name
         from reviser.proofreading.recording import recorded
@@ -255,7 +255,7 @@ class RevisionJob:
             typer.echo(f"{name}: {counted(len(changes), 'change')} made", err=True)
 
     def _proofread(self, document: DocumentFile, reader: Proofreader) -> Proofread:
-        """What becomes of a document without the changes that its project ignores."""
+        """The result of proofreading a document, without the changes that its project ignores."""
         from reviser.cli.progress import working
         from reviser.core.files import input_name
         from reviser.proofreading.suggestion import with_suggestions
@@ -295,7 +295,7 @@ class DocumentSummary(TypedDict):
 
 
 def summary(document: DocumentFile, done: Proofread, model: str, seconds: float) -> DocumentSummary:
-    """What is told about a proofread document as JSON."""
+    """The JSON summary of a proofread document."""
     from reviser.checking.findings import unread_words
 
     text = document.text

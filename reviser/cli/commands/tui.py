@@ -13,7 +13,7 @@ from reviser.cli.options import Argument, Option
 
 @dataclass(frozen=True, kw_only=True)
 class TuiOptions:
-    """What is opened, and with which model."""
+    """The options of `tui`: the files to open, and the model."""
 
     files: Annotated[tuple[Path, ...], Argument("text files to open; new ones are made", default="")] = ()
     model: ModelOption = None
