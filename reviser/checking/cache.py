@@ -24,7 +24,7 @@ from reviser.proofreading.request import Request
 from reviser.proofreading.suggestion import Kind, Suggestion
 
 MOST_BYTES: Final = 64 << 20
-"""The size of a cache; what was not used for longest makes room."""
+"""The largest size of the cache, in bytes; entries unused for longest are deleted first."""
 
 _FILE: Final = "results.sqlite"
 _PATIENCE: Final = 5.0  # seconds for another process to finish writing

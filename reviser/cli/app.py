@@ -51,7 +51,7 @@ _REASONS = {
     "less_than_equal": "{value} is not at most {le:g}",
     "value_error": "{error}",
 }
-"""What is said of a value that is refused, by the names that pydantic has for the reasons."""
+"""The messages for refused values, by pydantic's names for the reasons."""
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SECONDS_BETWEEN_LINES: Final = 10.0
-"""Between two lines that are printed into a pipe; what is over sooner prints none."""
+"""Seconds between two lines in a pipe; a shorter task prints none."""
 
 
 def _terminal() -> Console | None:

@@ -8,7 +8,7 @@ from typing import Final
 from reviser.prose import Format
 
 MOST: Final = 100_000
-"""Characters of a document that are read at the most: of a longer one those around the last edit."""
+"""The most characters of a document that are read: those around the last edit."""
 
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
 _FENCES = ("\n```", "\n~~~")

@@ -27,7 +27,7 @@ from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
 
 REMEMBERED: Final = 20_000
-"""Pieces whose findings are remembered, at the most."""
+"""The most pieces whose findings are remembered."""
 
 _ENDING = re.compile(r"\r\n|\r|\n")
 _BLANK = re.compile(r"(?:\A|[\r\n])[^\S\r\n]*(?:\r\n|\r|\n)\Z")

@@ -19,7 +19,7 @@ _CHECKERS: Final = 4
 _Found = TypeVar("_Found")
 
 Waits = Callable[[], bool]
-"""Says whether anybody still waits for what is read; asked between two groups of sentences."""
+"""A predicate: whether the result is still wanted. It is called between groups of sentences."""
 
 
 class Cancelled(Exception):

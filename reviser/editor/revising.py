@@ -12,7 +12,7 @@ from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Span, paragraphs
 
 _AT_ONCE: Final = 600
-"""Characters that a passage has at least: short paragraphs are read together."""
+"""The least characters of a passage: short paragraphs are read together."""
 
 
 class Revised(NamedTuple):

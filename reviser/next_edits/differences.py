@@ -13,7 +13,7 @@ from reviser.next_edits.prompt import with_made
 
 MOST_PIECES: Final = 1000
 LEAST_ALIKE: Final = 0.5
-"""A line that shares a smaller part of its words was written anew."""
+"""The least share of common words between two versions of a line; below it the line was rewritten."""
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 _COMPARED_LINES: Final = 40
 

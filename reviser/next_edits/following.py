@@ -24,7 +24,7 @@ from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format
 
 REFUSED: Final = 1.0
-"""What each refusal takes from the logarithm of the odds of the same edit elsewhere."""
+"""The reduction of the log-odds of an edit for each time it was refused elsewhere."""
 _BESIDE: Final = 24
 _WORTH_READING: Final = 0.03
 

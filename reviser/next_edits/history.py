@@ -14,7 +14,7 @@ from reviser.next_edits.prompt import LONGEST_EDIT
 
 MOST_PUT_IN: Final = 3
 MOST_TAKEN_OUT: Final = 6
-"""Words of an edit that puts in or takes out alone; more are new text, or text that is gone."""
+"""The most words of an edit that only inserts or only removes; a longer one is new text, or text that is gone."""
 _MOST_REGIONS: Final = 64
 _WORD = re.compile(r"\w+")
 

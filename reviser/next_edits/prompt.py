@@ -17,9 +17,9 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 
 MOST_SHOWN: Final = 4
-"""Excerpts in a prompt: those of the last edits."""
+"""The most excerpts in a prompt: those of the last edits."""
 LONGEST_EDIT: Final = 160
-"""Characters of the old or the new text of an edit that is shown, at the most."""
+"""The most characters of the old or the new text of an edit in a prompt."""
 _BEFORE: Final = 30
 _AFTER: Final = 24
 _LINE: Final = 400

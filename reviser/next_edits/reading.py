@@ -21,7 +21,7 @@ from reviser.next_edits.windows import windows
 from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
 
 LEAST: Final = 0.05
-"""Changes of less probability are not proposed."""
+"""The least probability of a proposed change."""
 _FOLLOWED: Final = 0.3
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 LONGEST: Final = 700
-"""Characters of a window, at the most, unless it is one word."""
+"""The most characters of a window, unless it is one word."""
 _LINE = re.compile(r"[^\n]*(?:\n+|$)")
 _SENTENCE = re.compile(r"[\s\S]*?(?:[.!?:;]\s+|$)")
 _WORD = re.compile(r"\S*\s*")

@@ -1,1 +1,2 @@
-"""Proofreading: a model's corrections of the prose in a document, each judged by itself, made where they do no harm."""
+"""Proofreading: corrections of the prose in a document, each with its own confidence, made where they keep the
+structure."""

@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word, and what kind of mistake each change corrects.
+"""The word changes between two texts, and the kind of mistake that each corrects.
 
 A change is told from the words alone: from lists of closed classes (articles, prepositions, auxiliaries), from
 the regular endings and the irregular forms of English, and from the words around it. No dictionary is needed.
@@ -53,7 +53,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _gaps(before: str, after: str) -> Iterator[_Splice]:
-    """The differing texts between words that both texts have, without the spaces both have there."""
+    """The differing ranges between common words, without the spaces that both texts have there."""
     old, new = _spans(before), _spans(after)
     matcher = SequenceMatcher(None, [before[a:b] for a, b in old], [after[a:b] for a, b in new], autojunk=False)
     ends = (0, 0)
@@ -83,7 +83,7 @@ def _trimmed(before: str, after: str, gap: _Splice) -> Iterator[_Splice]:
 
 
 def _parts(before: str, after: str, gap: _Splice) -> Iterator[_Splice]:
-    """A gap cut into changes of a word or two, where the words on both sides belong together."""
+    """A differing range divided into changes of a word or two, where the words of both sides correspond."""
     old = _spans(before[gap.start : gap.end])
     new = _spans(after[gap.new_start : gap.new_end])
     if max(len(old), len(new)) < 2 or len(old) + len(new) > _LONGEST_PAIRED:
@@ -108,7 +108,8 @@ def _parts(before: str, after: str, gap: _Splice) -> Iterator[_Splice]:
 
 
 def _pairing(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The places at which both lists are best cut: likeness, and words joined or split, pair up."""
+    """The pairs of positions at which both lists are best divided: similar words correspond, as do words joined or
+    split."""
     best: dict[tuple[int, int], tuple[float, tuple[int, int] | None]] = {(0, 0): (0.0, None)}
     steps = ((1, 1), (1, 0), (0, 1), (1, 2), (2, 1))
     for i in range(len(old) + 1):
@@ -140,7 +141,7 @@ def _unlikeness(old: Sequence[str], new: Sequence[str]) -> float:
 
 
 def _together(before: str, after: str, splices: Sequence[_Splice]) -> Iterator[_Splice]:
-    """The splices; those that are one change to a reader as one: a moved word, a mark and its spaces."""
+    """The splices, with those joined that a reader sees as one change: a moved word, a mark with its spaces."""
     waiting: _Splice | None = None
     for splice in splices:
         if waiting is not None and (
@@ -157,7 +158,7 @@ def _together(before: str, after: str, splices: Sequence[_Splice]) -> Iterator[_
 
 
 def _of_one_mark(before: str, after: str, one: _Splice, other: _Splice) -> bool:
-    """Whether both change the same mark: the spaces on its sides, or it and the capital after it."""
+    """Whether both change the same mark: the spaces beside it, or the mark and the capital after it."""
     between = before[one.end : other.start]
     texts = [(before[part.start : part.end], after[part.new_start : part.new_end]) for part in (one, other)]
     if between and not re.search(r"[\w\s]", between):
@@ -191,7 +192,8 @@ def _words(text: str) -> list[str]:
 
 
 def kind_of(old: str, new: str, before: str = "", after: str = "") -> Kind:
-    """The kind of mistake that is corrected where `old` becomes `new`, between the texts around it."""
+    """The kind of mistake that is corrected by replacing `old` with `new`; `before` and `after` are the texts around
+    it."""
     one, other = _words(old), _words(new)
     around = _Around((_words(before[-80:]) or [""])[-1], (_words(after[:80]) or [""])[0], after)
     if one == other:
@@ -221,7 +223,7 @@ class _Around:
 
 
 def _kind_of_same_words(old: str, new: str, inside: bool) -> Kind:
-    """Of a change that leaves all letters: marks, spaces or capitals; `inside` is between two words."""
+    """The kind of a change that keeps all letters: marks, spaces or capitals; `inside` means between two words."""
     marks, other_marks = (re.sub(r"[\w\s]|(?<=\w)['’](?=\w)", "", text) for text in (old, new))
     if marks == other_marks and re.sub(r"\s", "", old) != re.sub(r"\s", "", new):
         return Kind.CASE
@@ -233,7 +235,7 @@ def _kind_of_same_words(old: str, new: str, inside: bool) -> Kind:
 
 
 def _kind_of_insertion(words: list[str], around: _Around, *, put_in: bool) -> Kind:
-    """Of words that were put in, or taken out."""
+    """The kind of a change that only inserts or only removes words."""
     whole = Kind.MISSING_WORD if put_in else Kind.EXTRA_WORD
     if (not put_in and words[-1] == around.after) or words[0] == around.before:
         return Kind.EXTRA_WORD if not put_in else whole
@@ -242,7 +244,8 @@ def _kind_of_insertion(words: list[str], around: _Around, *, put_in: bool) -> Ki
 
 
 def _class_of(word: str, around: _Around) -> Kind | None:
-    """The kind that a word of a closed class stands for where it alone was put in or taken out."""
+    """The kind of a change that inserts or removes one word of a closed class, such as an article; None for other
+    words."""
     if word in english.ARTICLES:
         return Kind.ARTICLE
     if word == "to" and around.before in english.BEFORE_INFINITIVES:
@@ -292,7 +295,7 @@ def _kind_of_inflection(old: str, new: str, around: _Around) -> Kind | None:
 
 
 def _kind_of_s(base: str, around: _Around) -> Kind:
-    """Whether the final s makes a plural or a verb's third person, by the words on both sides."""
+    """Whether a final s makes a plural or a verb's third person, judged by the words on both sides."""
     noun = (
         (around.before in english.BEFORE_NOUNS or around.before.isdigit()) * 3
         + bool(english.ADJECTIVE_ENDING.search(around.before)) * 2
@@ -324,7 +327,7 @@ def _kind_of_phrase(old: list[str], new: list[str], around: _Around) -> Kind:
 
 
 def _without(longer: list[str], shorter: list[str]) -> list[str] | None:
-    """What is left of the longer list, if the shorter one is in it, in order."""
+    """The rest of the longer list after the shorter one is taken out in order; None if it is not contained."""
     rest, wanted = list[str](), list(shorter)
     for word in longer:
         if wanted and word == wanted[0]:
@@ -335,7 +338,7 @@ def _without(longer: list[str], shorter: list[str]) -> list[str] | None:
 
 
 def _same_verb(old: list[str], new: list[str]) -> bool:
-    """Whether both are forms of one verb, with auxiliaries before it."""
+    """Whether both are forms of one verb, possibly with auxiliaries."""
     helping = english.AUXILIARIES | {"to", "not"}
     if not all(word in helping for word in (*old[:-1], *new[:-1])):
         return False
@@ -345,7 +348,7 @@ def _same_verb(old: list[str], new: list[str]) -> bool:
 
 
 def _compared(old: list[str], new: list[str]) -> bool:
-    """Whether one says with more or most what the other says with an ending."""
+    """Whether one is a comparative or superlative with more or most, and the other with an ending."""
     marked = [words for words in (old, new) if words[0] in ("more", "most")]
     plain = [words for words in (old, new) if words[0] not in ("more", "most")]
     if len(marked) == 2:
@@ -362,7 +365,7 @@ _CLOSED = english.ARTICLES | english.PREPOSITIONS | english.PRONOUNS
 
 
 def _bases(word: str) -> dict[str, str]:
-    """What a word may be a form of, and by which ending: "", s, ed (any past form) or ing."""
+    """The base forms that a word may have, each with its ending: "", s, ed (any past form) or ing."""
     found = {word: ""}
     if word == "has":
         found["have"] = "s"
@@ -390,14 +393,14 @@ def _bases(word: str) -> dict[str, str]:
 
 
 def _plural_of_plural(old: str, new: str) -> bool:
-    """As in childrens: an s behind an irregular plural."""
+    """Whether the old word is an irregular plural with an s added: "childrens"."""
     longer, shorter = sorted((old, new), key=len, reverse=True)
     plurals = {word for pair in english.PLURALS for word in pair}
     return longer == f"{shorter}s" and shorter in plurals
 
 
 def _derived(old: str, new: str) -> bool:
-    """Whether both words have one stem, with other endings that make other words of it."""
+    """Whether both words have one stem, with different endings that form words."""
     if any({old, new} <= group for group in english.COMPARISONS):
         return True
     one, other = _stems(old), _stems(new)
@@ -405,7 +408,7 @@ def _derived(old: str, new: str) -> bool:
 
 
 def _stems(word: str) -> dict[str, str]:
-    """What a word may be made of, each stem with its ending; a final e or y of a stem does not count."""
+    """The possible stems of a word, each with its ending; a final e or y of a stem is ignored."""
     found = {_bare(word): ""}
     for ending in english.DERIVING:
         stem = word.removesuffix(ending)
@@ -430,7 +433,7 @@ def _confused(old: str, new: str, around: _Around) -> bool:
 
 
 def _alike(old: str, new: str) -> bool:
-    """Whether one looks like a slip for the other."""
+    """Whether one word looks like a misspelling of the other."""
     longest = max(len(old), len(new))
     distance = distance_between(old, new)
     if longest <= 3:
@@ -441,7 +444,7 @@ def _alike(old: str, new: str) -> bool:
 
 
 def distance_between(old: str, new: str) -> int:
-    """Letters put in, left out, exchanged or transposed."""
+    """The edit distance: letters inserted, removed, replaced or transposed."""
     rows = [list(range(len(new) + 1))]
     for i, a in enumerate(old, 1):
         row = [i]

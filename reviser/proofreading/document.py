@@ -1,4 +1,4 @@
-"""A document while it is corrected: its present text, the edits that were made, and what of it is to be read."""
+"""A document during proofreading: its present text, the edits made so far, and the parts still to be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIRST_OF_WORD = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True)
 class Draft:
-    """A text to proofread: its format, the words in it that stay, and the part of it to look at."""
+    """A text to proofread: its format, the words that must stay, and the range to look at."""
 
     text: str
     format: Format = Format.PLAIN
@@ -32,7 +32,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Proofread:
-    """A text after proofreading, and the edits that made it, in order and none over another."""
+    """A proofread text, and the edits that made it, in order and without overlaps."""
 
     draft: Draft
     text: str
@@ -41,7 +41,7 @@ class Proofread:
 
 
 def safe_selection(draft: Draft, changes: Sequence[Suggestion]) -> list[Suggestion]:
-    """Those of some edits that leave the structure of the text alone without the others that were found with them."""
+    """The selected edits that keep the structure of the text when the edits that were not selected are left out."""
 
     def is_safe(some: Sequence[Suggestion]) -> bool:
         return same_structure(draft.text, with_suggestions(draft.text, some), draft.format)
@@ -56,7 +56,7 @@ def safe_selection(draft: Draft, changes: Sequence[Suggestion]) -> list[Suggesti
 
 
 class Sentence(NamedTuple):
-    """A sentence of a paragraph with the space before it, or a part of a long one; the model also has its tokens."""
+    """A sentence of a paragraph with the space before it, or a part of a long one; for the model, with its tokens."""
 
     paragraph: Paragraph
     span: Span
@@ -69,14 +69,14 @@ class Sentence(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a part of a sentence: of a long one, or of one in which a full stop is no end."""
+        """Whether it is only a part of a sentence: a long one is cut, and so is one with a full stop inside."""
         first = _FIRST_OF_WORD.search(self.text)
         later = _FIRST_OF_WORD.search(self.paragraph.text, self.span.end)
         return self.was_cut or any(found and found[0].islower() for found in (first, later))
 
 
 class Made(NamedTuple):
-    """An edit that was made, and from where to where its new text stands in the present text."""
+    """An edit that was made, and the range of its new text in the present text."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ class Document:
     """
 
     def __init__(self, draft: Draft, listed: Dictionary | None = None) -> None:
-        """With a list of English words, what is in another language is neither read nor edited."""
+        """With `listed`, a list of English words, passages in another language are neither read nor edited."""
         self.draft = draft
         self._listed = listed
         self.text = draft.text
@@ -106,7 +106,7 @@ class Document:
 
     @property
     def within(self) -> Span:
-        """The part of the present text that is looked at."""
+        """The range of the present text that is looked at."""
         within = self.draft.within
         if within is None:
             return Span(0, len(self.text))
@@ -114,11 +114,11 @@ class Document:
 
     @property
     def is_read_whole(self) -> bool:
-        """Whether all of the text is read, not only what was edited since."""
+        """Whether the whole text is to be read, not only the surroundings of the last edits."""
         return self._fresh is None
 
     def inside(self) -> Iterator[Paragraph]:
-        """The paragraphs that are, wholly or in part, within what is looked at."""
+        """The paragraphs that overlap the range that is looked at."""
         start, end = self.within
         for paragraph in self.paragraphs:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
@@ -126,7 +126,7 @@ class Document:
                 yield paragraph
 
     def is_to_read(self, paragraph: Paragraph, span: Span) -> bool:
-        """Whether a stretch of a paragraph is looked at, and not read as it is already."""
+        """Whether a range of a paragraph is looked at and was not read in its present form."""
         start, end = self.within
         first, last = paragraph.source_span(*span)
         if not (start <= last and first <= end and self._is_fresh(first, last)):
@@ -136,7 +136,7 @@ class Document:
         return not any(low <= begin and span.end <= high for low, high in self._foreign(paragraph))
 
     def _foreign(self, paragraph: Paragraph) -> Sequence[Span]:
-        """What of a paragraph is in another language, as far as the list of words tells."""
+        """The ranges of a paragraph in another language, judged by the list of words."""
         return foreign_in(paragraph, self._listed) if self._listed else ()
 
     def _is_fresh(self, start: int, end: int) -> bool:
@@ -146,7 +146,7 @@ class Document:
         return after < len(self._fresh) and self._fresh[after].start <= end
 
     def is_open(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
-        """Whether a suggestion is about what is looked at, is in English, and was not edited before."""
+        """Whether a suggestion is in the range that is looked at, in English, and not over an earlier edit."""
         start, end = self.within
         first, last = paragraph.source_span(suggestion.start, suggestion.end)
         if not (start <= first and last <= end) or self._was_edited(first, last):
@@ -171,7 +171,7 @@ class Document:
         return False
 
     def sureness_in(self, paragraph: Paragraph, span: Span) -> float:
-        """How sure the edits that a sentence already has were, added up."""
+        """The sum of the confidences of the edits already made in a sentence."""
         start, end = paragraph.source_span(*span)
         first = bisect_left(self.made, start, key=lambda made: made.start)
         sure = 0.0
@@ -182,20 +182,20 @@ class Document:
         return sure
 
     def accept(self, paragraph: Paragraph, suggestions: Sequence[Suggestion]) -> None:
-        """Take down edits of a paragraph, to be made with those of the others."""
+        """Record edits of a paragraph, to be made with those of the other paragraphs."""
         self._accepted.setdefault(id(paragraph), []).extend(suggestions)
 
     @property
     def accepted(self) -> list[tuple[Paragraph, list[Suggestion]]]:
-        """What was taken down and is not made yet, by paragraphs."""
+        """The recorded edits that are not made yet, by paragraph."""
         taken = self._accepted
         return [(one, taken[id(one)]) for one in self.paragraphs if id(one) in taken]
 
     def make(self, *, then_all: bool = False, revisable: bool = False) -> bool:
         """Make the accepted edits that keep the document's structure; returns whether there were any.
 
-        What is around them is read next, or all of the text `then_all`. They stay as they are, unless they are
-        `revisable`.
+        Next, the surroundings of the edits are read, or with `then_all` the whole text. Later edits may not overlap
+        these unless they are `revisable`.
         """
         accepted = self.accepted
         wanted = [(paragraph, [one.edit for one in some]) for paragraph, some in accepted]
@@ -230,7 +230,7 @@ def _is_joined(change: Suggestion) -> bool:
 
 
 class _Placed(NamedTuple):
-    """The edits of the source that make a suggestion, and the stretch of the text that it is about."""
+    """The edits of the source that carry out a suggestion, and the range of the text that it concerns."""
 
     start: int
     end: int
@@ -239,7 +239,7 @@ class _Placed(NamedTuple):
 
 
 def _placed(paragraph: Paragraph, suggestion: Suggestion, safe: set[Edit]) -> _Placed | None:
-    """What a suggestion does to the source; None if that is not safe."""
+    """A suggestion as edits of the source; None if they are not safe."""
     edits = source_edits(paragraph, [suggestion.edit])
     if not edits or not safe.issuperset(edits):
         return None
@@ -249,7 +249,7 @@ def _placed(paragraph: Paragraph, suggestion: Suggestion, safe: set[Edit]) -> _P
 
 
 def _merged(text: str, placed: Sequence[_Placed]) -> list[Suggestion]:
-    """What was placed as edits of the text; some are one where a line break moved by a word."""
+    """Edits of the source as suggestions for the text; several become one where a line break was moved by a word."""
     groups: list[list[_Placed]] = []
     reached = -1
     for one in sorted(placed, key=lambda one: (one.start, one.end, one.edits)):
@@ -272,7 +272,7 @@ def _merged(text: str, placed: Sequence[_Placed]) -> list[Suggestion]:
 
 
 def _in_new_text(changes: Sequence[Suggestion]) -> Iterator[Made]:
-    """Edits with the places of what they put in, in the text that has all of them."""
+    """Edits with the ranges of their new texts, in the text after all of them."""
     growth = 0
     for change in changes:
         start = change.start + growth
@@ -281,13 +281,13 @@ def _in_new_text(changes: Sequence[Suggestion]) -> Iterator[Made]:
 
 
 def _composed(original: str, text: str, earlier: Sequence[Suggestion], later: Sequence[Suggestion]) -> list[Suggestion]:
-    """Edits that made `text` of `original`, and edits of `text`, as edits of `original`."""
+    """One list of edits of `original` from edits that turned it into `text` and later edits of `text`."""
     placed = [*_in_new_text(earlier)]
     ends = [made.end for made in placed]
     growths = [0, *accumulate(made.suggestion.edit.growth for made in placed)]
 
     def origin(place: int) -> int:
-        """The place in the original of one that is in no earlier edit."""
+        """The offset in the original of an offset that is in no earlier edit."""
         return place - growths[bisect_right(ends, place)]
 
     both = [(*made, True) for made in placed]
@@ -317,7 +317,7 @@ def _composed(original: str, text: str, earlier: Sequence[Suggestion], later: Se
 
 
 def document_suggestions(document: Document) -> list[Suggestion]:
-    """What was accepted and not made, with places in the document's text."""
+    """The accepted edits that are not made yet, with places in the document's text."""
     return [
         replace(one, edit=replace(one.edit, start=paragraph.source_offset(one.start)))
         for paragraph, some in document.accepted

@@ -1,4 +1,4 @@
-"""Words of English by class, and the forms that are not made by rule."""
+"""English words by class, and irregular forms."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ def _set(text: str) -> frozenset[str]:
 
 
 def _groups(text: str) -> tuple[frozenset[str], ...]:
-    """Sets of words that belong together, written one/other."""
+    """Sets of related words, written one/other."""
     return tuple(frozenset(group.split("/")) for group in text.split())
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Words and what they are in the other spelling, written one/other."""
+    """Words and their variants in the other spelling, written one/other."""
     return dict(pair.split("/", 1) for pair in text.split())
 
 

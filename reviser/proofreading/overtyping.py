@@ -28,18 +28,18 @@ from reviser.decoding.rollout import seed
 from reviser.model.scoring import Choices, ChoiceScores, Questions
 
 LEAST: Final = 0.05
-"""Changes of less confidence than this are not even looked for."""
+"""The least confidence of a change that is looked for."""
 _NEXT_TO_NOTHING: Final = 1e-9
 MOST_IN_A_CHANGE: Final = 32
-"""Actions of one change, at the most."""
+"""The most actions of one change."""
 STEP: Final = 32
 STEP_AFTER_CHANGE: Final = 8
-"""Tokens that are proposed at once, at first and behind a change; twice as many each time that all of them stay."""
+"""The number of tokens proposed at once at the start and after a change; it doubles each time all of them stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Tokens `start` to `end` of a passage are replaced by `tokens`."""
+    """A replacement of the tokens `start` to `end` of a passage by `tokens`."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Correction:
 
 
 class OvertypingRules(Choices):
-    """The ids that a reader chooses among; refuses the vocabulary of a model that does not overtype."""
+    """The ids that a reader chooses among; raises `ReviserError` for a model that does not overtype."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         if not vocabulary.overtypes:
@@ -57,10 +57,10 @@ class OvertypingRules(Choices):
 
 
 class Overtyper(Protocol):
-    """Something that wants to know what the model says of ids behind a draft.
+    """A reader that asks for the model's scores of ids after a draft.
 
-    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`. Choice scores tell
-    of the expected ids, and of those that are `asked` about.
+    The model reads `ids`. `take` receives the scores for the last `len(expected)` of them, until the reader is `over`:
+    those of the expected ids, and of the ids in `asked`.
     """
 
     @property
@@ -77,27 +77,28 @@ class Overtyper(Protocol):
     def over(self) -> bool: ...
     @property
     def enough(self) -> float | None:
-        """Where the expected id has such a log-probability, it does not matter what rare tokens have; None if it
-        always does."""
+        """The log-probability of the expected id from which on the scores of rare tokens are not needed; None if
+        they always are."""
 
     @property
     def longest(self) -> int:
-        """As many ids, or fewer, are read to its end."""
+        """An upper bound of the number of ids that the reader will need."""
 
     def take(self, choice_scores: Sequence[ChoiceScores]) -> None: ...
     def give_up(self) -> None: ...
 
 
 def longest_reading(written: int, left: int) -> int:
-    """Ids, at the most, of a reading that has `written` so many of them, with so many tokens of the draft `left`."""
+    """The most ids of a reading that has `written` ids so far, with `left` tokens of the draft to come."""
     return written + left + MOST_IN_A_CHANGE * (left + 1)
 
 
 class InTurn:
-    """Readers one after the other, for which the model keeps what it has read."""
+    """Several readers run one after the other as one, so that the model's cache is kept between them."""
 
     def __init__(self, first: Overtyper, then: Sequence[Callable[[], Overtyper | None]], longest: int) -> None:
-        """`then` make the later ones, or none, of what was found before; none of them reads more than `longest` ids."""
+        """Each function in `then` makes the next reader from what was found before, or returns None to skip it; no
+        reader needs more than `longest` ids."""
         self._now = first
         self._then = [*then]
         self.longest = longest
@@ -140,14 +141,14 @@ class InTurn:
         self._turn()
 
     def give_up(self) -> None:
-        """End the reading that is under way: later ones may have room."""
+        """End the current reader; later ones may need less room."""
         self._now.give_up()
         self._turn()
 
 
 @dataclass
 class _Change:
-    """A change under way: the draft's tokens from `start` to `end`, replaced by `written`."""
+    """A change in progress: the draft's tokens from `start` to `end`, replaced by `written`."""
 
     start: int
     end: int
@@ -159,19 +160,18 @@ class _Change:
 class OvertypingReader:
     """One reading of one passage.
 
-    `canvas` holds the passage between its sides. The model reads `ids`; of its scores after the last
-    `len(expected)` of them, the reader is told by `take`, until it is `over`; then they are what it wrote. What the
-    model has read of an earlier `ids` may be kept, as far as both begin alike.
+    `canvas` holds the passage with its context. The model reads `ids`, and `take` receives its scores for the last
+    `len(expected)` of them, until the reader is `over`; then `ids` are what it wrote. Successive `ids` share a prefix,
+    for which the model's cache can be kept.
 
-    Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
-    also those of less confidence. If nothing else than the draft has a probability of `rousing` anywhere, nothing
-    is looked for.
+    Changes of at least `confidence` are made in the text from which the model goes on. `corrections` has all changes
+    found, also less certain ones. If nowhere an alternative to the draft has a probability of `rousing`, nothing is
+    looked for.
 
-    All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is
-    the same. What is proposed behind a change is read in vain, so steps are best where reading is what costs, and
-    all at once where rounds are. What the model says of the first places of the draft, as they are, may be `told`
-    before. Excerpts of a person's edits may be `shown` to the model ahead of the passage
-    (`reviser.next_edits.prompt`).
+    The rest of the draft is proposed at once, or with `in_steps` in parts that grow while all tokens stay. The outcome
+    is the same. Tokens proposed after a change are read in vain, so steps suit a decoder whose cost is in tokens, and
+    proposing everything suits one whose cost is in passes. `told` are scores of the first places of the draft that are
+    known already. `shown` are excerpts of a person's edits, which precede the passage (`reviser.next_edits.prompt`).
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class OvertypingReader:
             self._propose()
 
     def _propose(self) -> None:
-        """Let the model read more of the draft, as if it stayed; the reading is over if there is no more."""
+        """Propose that more of the draft stays; the reading is over if there is no more."""
         known = self._first + len(self._choice_scores)
         end = len(self._passage) + 1
         if known >= end:
@@ -237,23 +237,23 @@ class OvertypingReader:
 
     @property
     def enough(self) -> float | None:
-        """Where no change is under way: what leaves too little for a change to begin."""
+        """While no change is in progress: the log-probability that leaves too little for a change to begin."""
         return math.log1p(-self._least) if self._change is None and self._least < 1 else None
 
     @property
     def longest(self) -> int:
-        """As many ids, or fewer, the reading takes to its end."""
+        """An upper bound of the number of ids that the reading needs."""
         # Behind a change a token of the draft stays, so there are no more changes than that.
         return longest_reading(len(self._written), len(self._passage) - self._place)
 
     def give_up(self) -> None:
-        """End the reading with what was found: the model has no room for more."""
+        """End the reading with the changes found so far: the model's context is full."""
         self.over = True
 
     def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
-        """Go on with what the scores say, one `ChoiceScores` for each id of `expected`."""
+        """Go on with the model's scores, one entry for each id in `expected`."""
         if len(choice_scores) != len(self.expected):
-            raise ReviserError("a reader takes one `ChoiceScores` for each id that it expects")
+            raise ReviserError("a reader takes one set of scores for each id that it expects")
         if self._change is None:
             self._choice_scores += choice_scores
             self._consider()
@@ -261,7 +261,7 @@ class OvertypingReader:
             self._go_on(self._change, choice_scores[0])
 
     def _consider(self) -> None:
-        """Look at the places that are new, unless nothing is to be looked for."""
+        """Search the new places for changes, or end if the passage is below the threshold `rousing`."""
         if self._rousing > self._least and not self._is_roused():
             self.over = True
             return
@@ -269,16 +269,14 @@ class OvertypingReader:
         self._scan(self._unseen)
 
     def _is_roused(self) -> bool:
-        """Whether there is a place where something else than the draft's token has the probability that it takes."""
+        """Whether an alternative to the draft reaches the threshold `rousing` anywhere."""
         others = (
-            self._best_other(choice_score, self._first + number)[1]
-            for number, choice_score in enumerate(self._choice_scores)
+            self._best_other(outlook, self._first + number)[1] for number, outlook in enumerate(self._choice_scores)
         )
         return max(others) >= math.log(self._rousing)
 
     def _scan(self, first: int) -> None:
-        """Find the next place where something else than the draft's token is likely enough, and begin a change
-        there."""
+        """Find the next place where an alternative to the draft is likely enough, and begin a change there."""
         self._unseen = self._first + len(self._choice_scores)
         for place in range(first, self._unseen):
             id, chance = self._best_other(self._choice_scores[place - self._first], place)
@@ -300,7 +298,7 @@ class OvertypingReader:
         return id, chance
 
     def _do(self, change: _Change, id: int, chance: float) -> None:
-        """Take one action of a change, and ask what comes next."""
+        """Add one action to a change, and ask for the next."""
         if id == self.rules.vocabulary.delete_id:
             change.end += 1
         else:
@@ -327,7 +325,7 @@ class OvertypingReader:
             self._do(change, id, chance)
 
     def _end(self, change: _Change, chance: float) -> None:
-        """Write down the change, and read on: behind it if it is made, else as if nothing had been found."""
+        """Record the change, and read on: after it if it is made, else as if nothing had been found."""
         confidence = math.exp(chance)
         tokens = tuple(change.written)
         differs = list(tokens) != self._passage[change.start : change.end]

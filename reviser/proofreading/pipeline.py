@@ -35,7 +35,7 @@ from reviser.proofreading.stages.spelling import (
 from reviser.proofreading.suggestion import Kind
 
 LOOKS: Final = 3
-"""How often a sentence is read at the most: once, and again where it was edited."""
+"""The most times that a sentence is read: once, and again where it was edited."""
 
 # What the correction of an unknown word may be called.
 _OF_SPELLING = frozenset(Kind) - {Kind.PUNCTUATION, Kind.WORD_ORDER, Kind.EXTRA_WORD}
@@ -44,13 +44,13 @@ Work = Sequence[tuple[Document, Guard]]
 
 
 def unheard(done: int, of: int) -> None:
-    """Nobody listens."""
+    """A progress callback that does nothing."""
 
 
 class Proofreader:
-    """A model that corrects documents, as sure of each edit as `confidence` says.
+    """Corrects documents with a model; edits below `confidence` are not made.
 
-    Without a `calibration` it takes the one that comes along, if that was fitted for this model.
+    Without a `calibration` the bundled one is used, if it was fitted for this model.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Proofreader:
         calibration: Calibration | None = None,
         phrases: bool = True,
     ) -> None:
-        """Without `phrases`, mistakes that are sure from the words alone are left to the model."""
+        """With `phrases` False, the rules are not applied; `kinds` are the kinds of changes that may be made."""
         if policy.vocabulary.base_size < tokenizer.size:
             raise ReviserError("the model and the tokenizer do not belong together")
         if not 0 <= confidence <= 1:
@@ -77,7 +77,7 @@ class Proofreader:
 
     @property
     def known(self) -> Callable[[str], bool] | None:
-        """Whether a word is in the list of words, where the model uses one."""
+        """A predicate that tells whether a word is in the word list; None if the model uses no list."""
         return self._speller.known.knows if self._speller else None
 
     def proofread(self, draft: Draft, tell: Tell = unheard) -> Proofread:
@@ -97,14 +97,14 @@ class Proofreader:
         return [document.result() for document, _ in work]
 
     def _guarded(self, drafts: Sequence[Draft]) -> Work:
-        """Documents of drafts, each with its guard."""
+        """The documents of the drafts, each with its guard."""
         listed = self._speller.known if self._speller else None
         documents = [Document(draft, listed) for draft in drafts]
         return [(one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed)) for one in documents]
 
     def _prepare(self, work: Work, search: Search, tell: Tell) -> tuple[int, Readings]:
-        """Correct unknown words and sure mistakes; returns how many sentences were read for that, and readings of
-        sentences that it has left as they were."""
+        """Run the stages of unknown words and of rules; returns the number of sentences read for that, and the
+        readings of sentences that were left unchanged."""
         readings: Readings = {}
         done = 0
         if self._speller is not None and self.kinds & _OF_SPELLING:
@@ -118,8 +118,7 @@ class Proofreader:
         return done, readings
 
     def _correct_words(self, speller: Speller, work: Work, search: Search, readings: Readings, tell: Tell) -> int:
-        """Correct the words of documents that are not in the list of words, before anything else is read; returns how
-        many sentences have such words."""
+        """Run the stage of unknown words; returns the number of sentences with such words."""
         # What a rule says of several words, "many informations", is better than what the speller says of one.
         elsewhere: Corrected = corrected_by_rules if self._phrases else lambda paragraph: ()
         for document, guard in work:
@@ -131,8 +130,8 @@ class Proofreader:
         stage = self.stage
 
         def shown(one: Misspelt) -> UnknownWords:
-            """What the speller is shown: where all words seem right, what the first look reads, whose reading is
-            then made at once."""
+            """The passage that the speller reads. If all unknown words seem right, it is the passage of the model
+            stage, whose reading is then made in the same pass."""
             if not one.seems_right:
                 return by_itself(one)
             passage = stage.shown(one.sentence)
@@ -155,7 +154,8 @@ class Proofreader:
         return len(found)
 
     def _look(self, work: Work, search: Search, readings: Readings, done: int, tell: Tell) -> int:
-        """Read what documents want to have read, after `done` sentences; returns how many have been read then."""
+        """Run the model stage on the sentences still to be read; `done` sentences were read before. Returns the new
+        total."""
         guards = {id(document): guard for document, guard in work}
         found = [(document, sentence) for document, _ in work for sentence in self.stage.sentences(document)]
         total = done + len(found)

@@ -1,5 +1,4 @@
-"""Corrections of passages by the model that is there: many read together where its decoder can do that, else one by
-one."""
+"""Corrections of passages by a model: many passages at once if its decoder supports batches, else one by one."""
 
 from __future__ import annotations
 
@@ -15,22 +14,23 @@ from reviser.proofreading.overtyping import Correction, Overtyper, OvertypingRea
 from reviser.proofreading.together import ROWS, read_overtyping
 
 AT_ONCE: Final = 3 * ROWS
-"""Passages that are best handed over at once: rows that are through go on, and keep what neighbours begin with."""
+"""The best number of passages to pass in one call: finished rows go on to the next passage, and keep the prefix that
+neighbours share."""
 LEAST_CONFIDENCE: Final = 0.01
-"""What is less likely than this is not looked for, whatever is asked for."""
+"""The least confidence of a change that is looked for, whatever is asked for."""
 
 
 Tell = Callable[[int, int], None]
-"""Hears how many of how many sentences have been read: one that is read again counts twice."""
+"""A progress callback: the number of sentences read (a second reading counts again), and the total."""
 
 
 def told_from(tell: Tell, done: int, total: int) -> Callable[[int], None]:
-    """Tells how many sentences more than `done` have been read, of `total`."""
+    """A callback that adds `done` to the number of sentences, and reports it to `tell` with the total."""
     return lambda more: tell(done + more, total)
 
 
 class Passage(NamedTuple):
-    """Tokens to be corrected, and those around them, which stay."""
+    """Tokens to correct, and those around them, which stay."""
 
     tokens: Sequence[int]
     left: Sequence[int] = ()
@@ -40,21 +40,22 @@ class Passage(NamedTuple):
 def find_corrections(
     policy: SessionPolicy, passages: Sequence[Passage], search: Search, tell: Callable[[int], None] | None = None
 ) -> list[list[Correction]]:
-    """The corrections of each passage that a search asks for, in any order; `tell` hears how many passages are read."""
+    """The corrections of each passage that reach the thresholds of `search`; `tell` is called with the number of
+    passages read."""
     readers = [overtyping_reader(policy, passage, search) for passage in passages]
     overtype(policy, readers, tell)
     return [corrections_of(reader, search.least) for reader in readers]
 
 
 def corrections_of(reader: OvertypingReader, confidence: float) -> list[Correction]:
-    """What a reader has found with such a confidence."""
+    """The corrections of a finished reader that reach a confidence."""
     return [one for one in reader.corrections if one.confidence >= confidence]
 
 
 def overtyping_reader(
     policy: SessionPolicy, passage: Passage, search: Search, told: Sequence[ChoiceScores] = ()
 ) -> OvertypingReader:
-    """A reader that looks for corrections of a passage, of whose first places something may be told."""
+    """A reader that looks for corrections of a passage; `told` are known scores of its first places."""
     rules = rules_for(policy.vocabulary)
     least = max(LEAST_CONFIDENCE, search.least)
     return OvertypingReader(
@@ -69,19 +70,19 @@ def overtyping_reader(
 
 
 def _keeps_cache(policy: SessionPolicy) -> bool:
-    """Whether what was read once need not be read again when more is read behind it."""
+    """Whether the policy keeps a cache, so that a prefix is read only once."""
     decoder = getattr(policy, "decoder", None)
     return not (isinstance(decoder, ReadingDecoder) and decoder.rereads)
 
 
 @cache
 def rules_for(vocabulary: Vocabulary) -> OvertypingRules:
-    """The rules by which models of a vocabulary proofread; refuses one whose models do not."""
+    """The overtyping rules for a vocabulary; raises `ReviserError` if its models do not overtype."""
     return OvertypingRules(vocabulary)
 
 
 def overtype(policy: SessionPolicy, readers: Sequence[Overtyper], tell: Callable[[int], None] | None = None) -> None:
-    """Let every reader write over its passage to the end; `tell` hears how many have."""
+    """Run readers to their end; `tell` is called with the number of finished ones."""
     decoder = getattr(policy, "decoder", None)
     if isinstance(decoder, ReadingDecoder):
         read_overtyping(decoder, readers, tell=tell)
@@ -104,7 +105,7 @@ def _overtype_alone(policy: SessionPolicy, reader: Overtyper) -> None:
 
 
 def _choice_scores_alone(policy: SessionPolicy, reader: Overtyper) -> list[ChoiceScores] | None:
-    """What a policy says of the ids that a reader wants to know of; None if it has no scores for them."""
+    """A policy's scores for the ids that a reader asks for; None if there is no room for them."""
     choice_scores = []
     first = len(reader.ids) - len(reader.expected) + 1
     for place, expected in enumerate(reader.expected):

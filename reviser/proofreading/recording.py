@@ -18,7 +18,7 @@ from reviser.proofreading.suggestion import Suggestion
 def recorded(
     text: str, changes: Sequence[Suggestion], tokenizer: Tokenizer, vocabulary: Vocabulary, model: str | None = None
 ) -> Trajectory:
-    """The trajectory that makes these changes of a text, which are in order and do not overlap."""
+    """The trajectory that makes these changes, which are in order and do not overlap."""
     tokens = tokenizer.encode(text)
     data = text.encode()
     if b"".join(map(tokenizer.token_bytes, tokens)) != data:
@@ -38,7 +38,7 @@ def recorded(
 def _splices(
     data: bytes, tokens: Sequence[int], text: str, changes: Sequence[Suggestion], tokenizer: Tokenizer
 ) -> Iterator[tuple[int, int, list[int]]]:
-    """The changes in tokens: from which to which, and what takes their place."""
+    """The changes in tokens: start, end, and the new tokens."""
     ends = [0, *accumulate(len(tokenizer.token_bytes(token)) for token in tokens)]
     # Only between two characters can tokens be cut apart.
     cuts = [number for number, end in enumerate(ends) if not _is_inside(data, end)]
@@ -66,7 +66,7 @@ def _splices(
 def _tokens(
     data: bytes, start: int, end: int, group: Sequence[tuple[int, int, bytes]], tokenizer: Tokenizer
 ) -> list[int]:
-    """The tokens of a stretch of bytes after its changes."""
+    """The tokens of a range of bytes after the changes in it."""
     pieces, at = list[bytes](), start
     for first, last, new in group:
         pieces += [data[at:first], new]

@@ -18,7 +18,7 @@ from reviser.prose import Format, format_of, format_of_language
 
 @dataclass(frozen=True)
 class Request:
-    """What to look for in each text."""
+    """The settings of proofreading that apply to each text."""
 
     confidence: float
     kinds: frozenset[Kind] = frozenset(Kind)
@@ -37,9 +37,9 @@ class Request:
         format: str | None = None,
         ignore: Iterable[Path] = (),
     ) -> Request:
-        """What the options of a command and the settings of a project ask for; the options win.
+        """The request from the options of a command and the settings of a project; options take precedence.
 
-        Kinds in options take the place of all kinds in the settings. Words that stay are those of both.
+        Kinds in options replace all kinds in the settings. Lists of words that stay are joined.
         """
         kinds = settings.kinds
         if only is not None or without is not None:
@@ -48,7 +48,7 @@ class Request:
         return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words)
 
     def format_of(self, path: Path, text: str) -> Format:
-        """The format of the text at `path`; one that holds no prose is refused."""
+        """The format of the text at `path`; raises `ReviserError` for one that holds no prose."""
         if self.format is None:
             found = format_of(str(path), text)
         else:
@@ -65,7 +65,7 @@ class Request:
         )
 
     def wanted(self, path: Path, draft: Draft, found: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """The changes that were found in the text at `path`, without those that are ignored there."""
+        """The changes found in the text at `path`, without the ignored ones."""
         if path == STREAM or not found:
             return tuple(found)
         name, file = list_for(path)
@@ -75,12 +75,12 @@ class Request:
         return tuple(found if len(kept) == len(found) else safe_selection(draft, kept))
 
     def words(self, path: Path) -> Words:
-        """The words that stay in the text at `path`."""
+        """The words that must stay in the text at `path`."""
         project, user = project_file(path), user_file()
         found = [*self.ignore, *([project] if project else []), *([user] if user.is_file() else [])]
         return Words.read(*found) | Words(self.terms)
 
 
 def kinds_in(given: str) -> frozenset[Kind]:
-    """The kinds of changes that a user names, with commas between them."""
+    """The kinds of changes in a list separated by commas."""
     return kinds_named(given.split(","))

@@ -1,4 +1,4 @@
-"""A suggestion: an edit with its kind, a confidence and a reason, whoever makes it and whichever door shows it."""
+"""Suggestions: edits with a kind, a confidence and a reason, as all stages make them and all interfaces show them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ class Kind(StrEnum):
 
 
 class Evidence(NamedTuple):
-    """What a calibration weighs besides the probability of an edit.
+    """The inputs of a calibration besides the probability of an edit.
 
-    `others` is the sum of the model's chances of the other edits in the sentence. `reading` says by how much the
-    sentence reads better, or worse, with the edit (`reviser.proofreading.evidence.readings`); None if that was not
-    asked.
+    `others` is the sum of the probabilities of the other edits in the sentence. `reading` is the gain in left-to-right
+    log-probability of the sentence by the edit (`reviser.proofreading.evidence.readings`); None if it was not read.
     """
 
     others: float = 0.0
@@ -53,9 +52,9 @@ NO_EVIDENCE: Final = Evidence()
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An edit that is offered, from word to word; `reason` says why, where something more than its kind is known.
+    """An edit of whole words that is offered; `reason` explains it if more than its kind is known.
 
-    Stages suggest edits of a paragraph's text. What a proofread document tells of are edits of the document.
+    Places are in a paragraph's text for the suggestions of a stage, and in the document for the result.
     """
 
     edit: Edit
@@ -70,7 +69,7 @@ class Suggestion:
 
     @property
     def end(self) -> int:
-        """Where the old text ends."""
+        """The offset at which the old text ends."""
         return self.edit.end
 
     @property
@@ -83,7 +82,7 @@ class Suggestion:
 
     @property
     def says(self) -> str:
-        """What to do, in a few words."""
+        """The instruction to the user, in a few words."""
         if not self.old.strip():
             return f"put in {quoted(self.new.strip())}"
         if not self.new.strip():
@@ -91,7 +90,8 @@ class Suggestion:
         return f"{quoted(self.old)} → {quoted(self.new)}"
 
     def shown(self, slice: Callable[[int, int], str]) -> tuple[int, int]:
-        """What is marked: the old text, or beside a gap the word before it. `slice` gives parts of the document."""
+        """The range to mark: the old text, or for an insertion the word before it. `slice` returns ranges of the
+        document."""
         if self.old.strip():
             return self.start, self.end
         low = max(self.start - _LOOKED_AROUND, 0)
@@ -101,15 +101,15 @@ class Suggestion:
         return self.start, self.end + found.end() if found else self.end
 
     def moved(self, by: int) -> Suggestion:
-        """The same suggestion where its text stands so many characters later."""
+        """The same suggestion with its offset increased by `by`."""
         return replace(self, edit=self.edit.moved(by)) if by else self
 
 
 def quoted(text: str) -> str:
-    """A text as a part of a sentence."""
+    """A text in quotation marks, for use in a sentence."""
     return f"“{' '.join(text.split()) or text}”"
 
 
 def with_suggestions(text: str, suggestions: Sequence[Suggestion]) -> str:
-    """A text with some of the edits that were suggested for it."""
+    """A text after some suggested edits."""
     return apply_edits(text, [one.edit for one in suggestions])

@@ -1,4 +1,4 @@
-"""Readers that overtype, many together in the rows of a decoder: a row keeps what it has read as far as it stays."""
+"""Batched overtyping: many readers share the rows of a decoder, and a row keeps the cache of a common prefix."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from reviser.model.scoring import ReadingDecoder, TextRows, shared_length
 from reviser.proofreading.overtyping import Overtyper
 
 ROWS: Final = 32
-"""Passages that are read together unless told otherwise: more gain little, and take memory."""
+"""The default number of passages read together: more gain little, and take memory."""
 _FEW: Final = 16
 
 
 @dataclass(eq=False)
 class _ReaderRow:
-    """A row of the batch: what it has read, whom it reads for, and who is next."""
+    """A row of the batch: the ids in its cache, its reader, and the readers still to come."""
 
     number: int
     waiting: deque[Overtyper]
@@ -28,10 +28,10 @@ class _ReaderRow:
 def read_overtyping(
     decoder: ReadingDecoder, readers: Sequence[Overtyper], rows: int = ROWS, tell: Callable[[int], None] | None = None
 ) -> None:
-    """Let readers proofread their passages together, up to `rows` at a time; `tell` hears how many are through.
+    """Run readers together, up to `rows` at a time; `tell` is called with the number of finished ones.
 
-    A row whose passage is read goes to the next passage at once, and keeps what both begin with: neighbours are
-    best given one after the other. A reading that has no more room ends with what it has found.
+    A row that has finished goes on to the next reader at once, and keeps the prefix that both share: neighbours are
+    best passed one after the other. A reader that runs out of room ends with what it has found.
     """
     unread = [reader for reader in readers if not reader.over]
     if not unread:
@@ -53,7 +53,7 @@ def read_overtyping(
 
 
 def _find_reader(row: _ReaderRow, all_rows: Sequence[_ReaderRow], room: int) -> Overtyper | None:
-    """Whom a row reads for: on with its reader, else the next of its own, else one that another row has not come to."""
+    """The reader of a row: its present one, else the next of its own, else one that another row has not started."""
     while row.reader is None or row.reader.over:
         longest = max(all_rows, key=lambda other: len(other.waiting))
         if row.waiting:
@@ -68,7 +68,7 @@ def _find_reader(row: _ReaderRow, all_rows: Sequence[_ReaderRow], room: int) -> 
 
 
 def _read_round(batch: TextRows, active: Sequence[_ReaderRow]) -> None:
-    """Let the readers of rows have what they want to know next."""
+    """Answer the readers of the active rows once."""
     brief = [row for row in active if row.reader and row.reader.enough is not None]
     others = [row for row in active if row not in brief]
     # A few choice scores more cost less than another round.
@@ -80,7 +80,7 @@ def _read_round(batch: TextRows, active: Sequence[_ReaderRow]) -> None:
 
 
 def _read_rows(batch: TextRows, rows: Sequence[_ReaderRow], *, briefly: bool) -> None:
-    """Read for some rows; briefly, if what is enough for each reader may be enough."""
+    """Read for some rows; `briefly` allows the decoder to skip rare tokens where that is enough for a reader."""
     readers = [row.reader for row in rows if row.reader is not None]
     texts = []
     for row, reader in zip(rows, readers, strict=True):
@@ -101,6 +101,6 @@ def _read_rows(batch: TextRows, rows: Sequence[_ReaderRow], *, briefly: bool) ->
 
 
 def _give_up_beyond(reader: Overtyper, room: int) -> None:
-    """End readings that there is no room for: a reader may have several."""
+    """End the readings of a reader that need more than `room` ids; it may have several."""
     while not reader.over and len(reader.ids) > room:
         reader.give_up()

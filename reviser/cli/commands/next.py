@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reviser.session.documents import DocumentFile
 
 LONGEST: Final = 2_000_000
-"""Characters of a text in which edits are looked for."""
+"""The length of the longest text in which edits are looked for, in characters."""
 _TEXT_ALONE: Final = "none"
 
 

@@ -1,1 +1,1 @@
-"""What else the model says of a change that it proposes."""
+"""Further evidence from the model on a change that it proposes."""

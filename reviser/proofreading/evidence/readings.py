@@ -1,4 +1,4 @@
-"""How a sentence reads with and without a change that the model proposes: a second opinion, from left to right.
+"""Left-to-right scores of a sentence with and without a proposed change: a second opinion on the change.
 
 A proofreader's probability says how likely it is to make a change. The same model also continues texts, and so it
 can tell how likely the words from the change on are, after what stands before them, as they are and as they would
@@ -21,18 +21,19 @@ from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import Passage, overtype
 
 BEHIND: Final = 6
-"""Tokens behind a change that are read, at the most."""
+"""The most tokens after a change that are read."""
 
 
 class SentenceQuestion(NamedTuple):
-    """A sentence between its sides, and what it would be after each of some changes."""
+    """A sentence with its context, and the sentence after each of some changes."""
 
     sentence: Passage
     changed: Sequence[Sequence[int]]
 
 
 class _SentenceChange(NamedTuple):
-    """What a change makes of a sentence, and how many tokens both begin and end with alike."""
+    """A sentence after a change, and the lengths in tokens of the prefix and the suffix that it shares with the
+    original."""
 
     tokens: Sequence[int]
     front: int
@@ -40,8 +41,8 @@ class _SentenceChange(NamedTuple):
 
 
 class SentenceReader:
-    """Reads a sentence as a text that is continued, then what follows if changes are made, from the last place to
-    the first."""
+    """Reads a sentence from left to right, then its continuation after each change, from the last place to the
+    first."""
 
     def __init__(self, rules: OvertypingRules, question: SentenceQuestion) -> None:
         (self._tokens, left, right), changed = question
@@ -71,16 +72,16 @@ class SentenceReader:
         self.longest = len(self._before) + max(more, len(self._tokens)) + len(self._behind)
 
     def _ask(self, tokens: Sequence[int], first: int) -> None:
-        """Ask how likely the tokens from `first` on are."""
+        """Ask for the probabilities of the tokens from `first` on."""
         self.ids = [*self._before, *tokens[:-1]]
         self.expected = list(tokens[first:])
 
     def give_up(self) -> None:
-        """End the reading: the model has no room for more."""
+        """End the reading: the model's context is full."""
         self.over = True
 
     def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
-        """Take down how likely the tokens are, and go on to the next change."""
+        """Record the probabilities of the tokens, and go on to the next change."""
         found = [one.expected for one in choice_scores]
         if self._as_it_is is None:
             self._as_it_is = found
@@ -101,15 +102,15 @@ class SentenceReader:
 def readings(
     policy: SessionPolicy, rules: OvertypingRules, questions: Sequence[SentenceQuestion]
 ) -> list[list[float | None]]:
-    """By how much each sentence reads better with each change, in log-probability and within bounds; None where the
-    model has no room for it."""
+    """The gain in log-probability of each sentence by each change, within bounds; None where the model's context is
+    too short."""
     readers = [SentenceReader(rules, question) for question in questions]
     overtype(policy, readers)
     return [reader.found for reader in readers]
 
 
 def shared(one: Sequence[int], other: Sequence[int]) -> tuple[int, int]:
-    """How many tokens two lists begin and end with alike."""
+    """The lengths in tokens of the common prefix and the common suffix of two lists."""
     least = min(len(one), len(other))
     front = 0
     while front < least and one[front] == other[front]:

@@ -1,1 +1,1 @@
-"""What may be made of all that is suggested: vetoes, doubts, calibrated confidence, and what goes with what."""
+"""The guard: vetoes, doubts, calibrated confidence, and contradictions between suggestions."""

@@ -1,9 +1,9 @@
-"""How often a change of a certain probability is right: the model's probability of a change becomes a calibrated
-confidence.
+"""Calibration: the model's probability of a change becomes a confidence, which says how often such a change is right.
 
-A model's probability of a change is too low for some kinds and too high for others, and it depends on how many
-other mistakes are beside it. A calibration is a logistic regression on the logarithm of the probability's odds,
-with an offset for each kind and a few features of the change. It is fitted for one model, and says for which. Other models are not calibrated: the confidence is then the probability itself.
+A model's probability of a change is too low for some kinds and too high for others, and it depends on how many other
+mistakes are beside it. A calibration is a logistic regression on the log-odds of the probability, with an offset for
+each kind and a few features of the change. It is fitted for one model, and holds that model's digest. For other models
+the confidence is the probability itself.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from reviser.proofreading.suggestion import Evidence, Kind, Suggestion
 SHIPPED: Final = Path(__file__).with_name("calibration.json")
 """The calibration of the bundled model; it may be missing."""
 LEAST_CHANCE: Final = 0.05
-"""Changes of less probability than this are not looked for, however often their kind is right."""
+"""The least probability of a change that is looked for, however often its kind is right."""
 LEAST_READ: Final = 0.15
-"""The same where a calibration says how sentences read, unless the dial is lower."""
+"""The same, for a calibration with left-to-right readings, unless the required confidence is lower."""
 FOLLOWED: Final = 0.5
-"""From this probability on, a reading goes on as if a change were made, whatever the dial says."""
+"""The probability from which on the reading goes on as if a change were made, whatever confidence is required."""
 MOST_OTHERS: Final = 1.5
-"""More other changes in a sentence say no more."""
+"""The upper bound of the feature `others`."""
 
 BETTER: Final = 1.0
 WORSE: Final = -8.0
-"""What reads better or worse by more than this says no more: common words read better than the terms of a subject, and are not what was meant."""
+"""The bounds of the feature `reading`. Beyond them it says nothing more: common words read better than the terms of
+a subject, and are not what was meant."""
 
 FEATURES: Final = ("others", "insertion", "deletion", "likeness", "capital", "comma", "words")
-"""What has a weight besides the probability and the kind; see `features_of`."""
+"""The features with a weight, besides the probability and the kind; see `features_of`."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SUREST = 1e-9
 
@@ -46,9 +47,9 @@ _SUREST = 1e-9
 def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
     """The features of a change, in the order of `FEATURES`.
 
-    `others` is the sum of the probabilities of the other changes in the sentence, those that were made before among
-    them. The rest comes from the words: whether something is only put in or only taken out, how like the old and
-    the new words are, whether it is about capitals or commas alone, and whether it is about several words.
+    `others` is the sum of the probabilities of the other changes in the sentence, including those made before. The rest
+    follows from the words: whether the change only inserts or only removes, how similar the old and the new words are,
+    whether only capitals or only commas change, and whether several words do.
     """
     gone, come = old.strip(), new.strip()
     longest = max(len(gone), len(come))
@@ -69,10 +70,10 @@ def _without_commas(text: str) -> str:
 
 
 class Search(NamedTuple):
-    """What a reading looks for, as probabilities.
+    """The thresholds of a reading, as probabilities.
 
-    Changes of at least `least` are told, and the reading goes on as if those of at least `followed` were made. A
-    sentence without any place where something else has a probability of `rousing` is left alone.
+    Changes of at least `least` are reported, and the reading goes on as if those of at least `followed` were made. A
+    sentence is skipped if nowhere an alternative to the draft has a probability of `rousing`.
     """
 
     followed: float
@@ -82,12 +83,12 @@ class Search(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the probability
-    as it is.
+    """Coefficients, and the digest of the weights that they were fitted for. The defaults leave the probability as it
+    is.
 
-    `usual` is what the features of nine in ten changes of a kind add to the logarithm of the odds at the most,
-    other changes in the sentence aside. It has the kinds that are not rare. `reading` is the weight of how much
-    better a sentence reads with a change, from left to right.
+    `usual` has an upper bound for each common kind: in nine of ten changes the features add at most so much to the
+    log-odds, not counting other changes in the sentence. `reading` is the weight of the gain in left-to-right
+    log-probability.
     """
 
     model: str = ""
@@ -112,17 +113,17 @@ class Calibration:
 
     @property
     def reads(self) -> bool:
-        """Whether sentences are read from left to right, with and without the changes."""
+        """Whether sentences are also read from left to right, with and without the changes."""
         return self.reading != 0
 
     @property
     def best_reading(self) -> float:
-        """How a sentence reads with a change where that speaks most for it."""
+        """The value of the feature `reading` that raises the confidence most."""
         return BETTER if self.reading >= 0 else WORSE
 
     @property
     def is_even(self) -> bool:
-        """Whether the confidence says how often a change is right, whatever its kind."""
+        """Whether the confidence says how often a change is right, for every kind."""
         return bool(self.kinds)
 
     def confidence(self, chance: float, kind: Kind, features: Sequence[float], reading: float = 0.0) -> float:
@@ -132,9 +133,9 @@ class Calibration:
         return logistic(offset + self.slope * log_odds(chance))
 
     def judged(self, suggestions: Sequence[Suggestion], made: float = 0.0) -> list[Suggestion]:
-        """All that is suggested for a sentence, each with its calibrated confidence.
+        """The suggestions for a sentence, each with its calibrated confidence.
 
-        `made` is the sum of the confidences of changes that were made in it before.
+        `made` is the sum of the confidences of the changes that were made in the sentence before.
         """
         total = made + sum(one.confidence for one in suggestions)
         found = []
@@ -150,9 +151,9 @@ class Calibration:
         return found
 
     def search(self, confidence: float, kinds: Collection[Kind] = frozenset(Kind)) -> Search:
-        """What to look for so that a dial at `confidence` accepts all that it would among all changes.
+        """The thresholds of a reading that finds every change that reaches `confidence`.
 
-        A sentence is looked at closely where a change that is usual of its kind would be accepted by itself.
+        A sentence is searched where a usual change of its kind would reach the confidence by itself.
         """
         if self.is_raw:
             return Search(confidence, confidence)
@@ -174,11 +175,11 @@ class Calibration:
         return Search(max(FOLLOWED, least), least, max(least, rousing))
 
     def _needed(self, confidence: float, added: float) -> float:
-        """The least probability that reaches a confidence where kind and features add so much."""
+        """The least probability that reaches a confidence if kind and features add `added` to the log-odds."""
         return logistic((log_odds(confidence) - self.intercept - added) / self.slope)
 
     def _best(self, kind: Kind) -> float:
-        """What kind and features add to the logarithm of the odds at the most, other changes aside."""
+        """The most that a kind and its features add to the log-odds, not counting other changes in the sentence."""
         _, insertion, deletion, likeness, capital, comma, words = self.weights
         replacement = max(0.0, likeness) + (capital if kind is Kind.CASE else 0.0)
         shape = max(replacement, insertion, deletion)
@@ -186,7 +187,7 @@ class Calibration:
         return self.kinds.get(kind, 0.0) + shape + mark + max(0.0, words)
 
     def to_dict(self) -> dict[str, object]:
-        """What a file of it holds."""
+        """The calibration as stored in a file."""
         return {
             "model": self.model,
             "intercept": self.intercept,
@@ -199,7 +200,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, data: Any) -> Calibration:
-        """The calibration that a file holds."""
+        """The calibration from the contents of a file; raises `ReviserError` if they are invalid."""
         try:
             return cls(
                 str(data["model"]),
@@ -219,20 +220,20 @@ RAW: Final = Calibration()
 
 
 def log_odds(chance: float) -> float:
-    """The logarithm of a probability's odds, within bounds."""
+    """The log-odds of a probability, within bounds."""
     chance = min(max(chance, _SUREST), 1 - _SUREST)
     return math.log(chance / (1 - chance))
 
 
 def logistic(number: float) -> float:
-    """The probability whose odds have this logarithm."""
+    """The probability with these log-odds."""
     if number < 0:
         return math.exp(max(number, -700.0)) / (1 + math.exp(max(number, -700.0)))
     return 1 / (1 + math.exp(-number))
 
 
 def calibration_for(policy: object, path: Path = SHIPPED) -> Calibration:
-    """The calibration of a policy's model in a file, or `RAW` if the file is another model's or there is none."""
+    """The calibration in a file if it was fitted for the policy's model, else `RAW`."""
     digest = getattr(policy, "digest", "")
     found = read_calibration(path) if digest and path.is_file() else RAW
     return found if found.model == digest else RAW

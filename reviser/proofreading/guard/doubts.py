@@ -1,4 +1,4 @@
-"""Changes that are seldom right in good prose, and therefore need more confidence than others."""
+"""Doubts: changes that are seldom right in good prose, and therefore need more confidence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _BEFORE_PLAIN = (
 def is_doubtful(
     kind: Kind, old: str, new: str, paragraph: Paragraph, start: int, is_name: Callable[[str], bool] | None = None
 ) -> bool:
-    """Whether a change of `old`, at `start` of a paragraph, is seldom right; `is_name` knows names from a list."""
+    """Whether a change of `old`, at offset `start` of a paragraph, is seldom right; `is_name` tells listed names."""
     text, end = paragraph.text, start + len(old)
     return (
         _makes_sentence(kind, paragraph)
@@ -66,24 +66,24 @@ def is_doubtful(
 
 
 def _makes_sentence(kind: Kind, paragraph: Paragraph) -> bool:
-    """Whether a change makes grammar of a heading, which has its own."""
+    """Whether a grammatical correction is made in a heading, which has a grammar of its own."""
     fixed = (Kind.SPELLING, Kind.EXTRA_WORD, Kind.JOINED_OR_SPLIT)
     return paragraph.role is Role.HEADING and kind not in fixed
 
 
 def _goes_on(old: str, new: str) -> bool:
-    """Whether the end of a sentence becomes a comma."""
+    """Whether the full stop at the end of a sentence becomes a comma."""
     return old.strip() == "." and new.strip() == ","
 
 
 def _ends(old: str, new: str, behind: str) -> bool:
-    """Whether a paragraph gets a final mark: it may have been left out with what follows, as in a list or before
-    code."""
+    """Whether a paragraph gets a final mark, which may be missing on purpose, as in a list or before code."""
     return not old.strip() and new.strip() in (".", "!", "?") and not behind.strip()
 
 
 def _measures(old: str, new: str, before: str, behind: str) -> bool:
-    """Whether "in" goes between a verb and a plural without an article, which may be its unit: "count in tokens"."""
+    """Whether "in" is inserted between a verb and a plural without an article, which may be a unit: "count in
+    tokens"."""
     if old.strip().casefold() != "in" or new.strip():
         return False
     word, unit = _BEFORE.search(f"{before[-40:]} "), _NEXT.match(f" {behind.lstrip()}")
@@ -91,12 +91,12 @@ def _measures(old: str, new: str, before: str, behind: str) -> bool:
 
 
 def _needs_no_change(kind: Kind, old: str, new: str, text: str, start: int) -> bool:
-    """Whether a plural becomes a singular that nothing beside it asks for: by itself, a plural is seldom wrong."""
+    """Whether a plural becomes a singular although no neighbouring word requires that."""
     return singles(kind, old, new) and not asks_for_one(text, start, start + len(old))
 
 
 def _shortens(kind: Kind, old: str, new: str, before: str) -> bool:
-    """Whether an -ing form becomes a plain verb where no word asks for that: "the URL reversing function"."""
+    """Whether an -ing form becomes a plain verb although no word requires that: "the URL reversing function"."""
     stem = old.casefold().removesuffix("ing")
     if kind is not Kind.VERB_FORM or stem == old.casefold():
         return False
@@ -107,7 +107,7 @@ def _shortens(kind: Kind, old: str, new: str, before: str) -> bool:
 
 
 def _points_elsewhere(old: str, new: str, behind: str) -> bool:
-    """Whether "these" without a noun becomes "this", or the other way round: what it means is said elsewhere."""
+    """Whether "these" without a noun becomes "this", or the reverse: the noun is in another sentence."""
     if frozenset((old.casefold(), new.casefold())) not in _NUMBERED:
         return False
     found = _NEXT.match(behind)
@@ -115,14 +115,14 @@ def _points_elsewhere(old: str, new: str, behind: str) -> bool:
 
 
 def _sums_up(old: str, new: str, before: str, behind: str) -> bool:
-    """Whether "does" changes in "all the tag does is", where its subject is far to seek."""
+    """Whether "does" changes in "all the tag does is", where the subject is far away."""
     if {old.casefold(), new.casefold()} != {"do", "does"}:
         return False
     return bool(_IS.match(behind) and _ALL.search(before[-60:]))
 
 
 def _beside_code(kind: Kind, paragraph: Paragraph, start: int, end: int) -> bool:
-    """Whether the grammar of words changes that stand beside code, which is a word of any kind."""
+    """Whether grammar changes beside inline code, which may be a word of any class."""
     if kind not in _GRAMMAR:
         return False
     text = paragraph.text
@@ -132,8 +132,7 @@ def _beside_code(kind: Kind, paragraph: Paragraph, start: int, end: int) -> bool
 
 
 def is_series_comma(old: str, new: str, text: str, start: int) -> bool:
-    """Whether a comma is put in or taken out in front of the last of several things, or behind "e.g.": both are
-    right."""
+    """Whether a comma before the last item of a series, or after "e.g.", is inserted or removed: both are right."""
     end = start + len(old)
     if {old.strip(), new.strip()} != {"", ","}:
         return False
@@ -142,8 +141,7 @@ def is_series_comma(old: str, new: str, text: str, start: int) -> bool:
 
 
 def _renames(kind: Kind, old: str, new: str, paragraph: Paragraph, start: int, is_name: Callable[[str], bool]) -> bool:
-    """Whether a word with a capital within a sentence becomes something that is no name in the list: "Flaskr",
-    "Flask"."""
+    """Whether a capitalised word within a sentence becomes something that is no listed name: "Flaskr", "Flask"."""
     if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER) or not old.istitle():
         return False
     if is_name(new) or any(start == first for first, _ in sentences(paragraph)):

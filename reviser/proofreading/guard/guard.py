@@ -1,4 +1,4 @@
-"""The guard of one document: which suggestions may be made, by themselves and beside one another."""
+"""The guard of one document: decides which suggestions may be made, each by itself and beside the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IN_AGREEMENT: Final = frozenset(((Kind.NOUN_NUMBER, Kind.AGREEMENT), (Kind.ARTI
 
 
 class Guard:
-    """Decides about the suggestions for one document; names and usage are those of its draft."""
+    """Decides about the suggestions for one document, with the names and the usage of its draft."""
 
     def __init__(
         self,
@@ -35,8 +35,7 @@ class Guard:
         calibrated: bool | None = None,
         listed: Dictionary | None = None,
     ) -> None:
-        """`calibrated` says whether confidences tell how often a suggestion is right; by default as the calibration
-        does."""
+        """`calibrated` says whether confidences are calibrated probabilities; by default the calibration decides."""
         draft, prose = document.draft, document.paragraphs
         known = listed.knows if listed else None
         terms = terms_in(draft.text, prose, draft.format, known)
@@ -58,19 +57,19 @@ class Guard:
 
     @property
     def names(self) -> frozenset[str]:
-        """Words that seem to be names in the document."""
+        """The words that seem to be names in the document."""
         return self._vetoes.names
 
     def needed(self, sentence: Sentence, suggestion: Suggestion) -> float:
-        """The confidence that a suggestion needs."""
+        """The confidence that a suggestion must reach."""
         return self._vetoes.needed(suggestion, sentence.paragraph)
 
     def undecided(self, sentence: Sentence, found: Sequence[Suggestion]) -> list[Suggestion]:
-        """The suggestions that nothing but the dial can speak against."""
+        """The suggestions without a veto, for which only the confidence decides."""
         return self._allowed(self._without_dial, sentence.paragraph, found)
 
     def hopeful(self, sentence: Sentence, found: Sequence[Suggestion]) -> set[Suggestion]:
-        """The suggestions that are sure enough if their sentence reads best with them."""
+        """The suggestions that would reach the needed confidence with the best possible left-to-right reading."""
         best = self._calibration.best_reading
         judged = self.judged(sentence, [_with_reading(one, best) for one in found])
         return {one for one, sure in zip(found, judged, strict=True) if sure.confidence >= self.needed(sentence, one)}
@@ -81,7 +80,7 @@ class Guard:
         return self._calibration.judged(found, made)
 
     def admit_judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
-        """Let the document take down what the model suggests for a sentence and nothing speaks against."""
+        """Calibrate the model's suggestions for a sentence, and have the document accept the allowed ones."""
         followed = frozenset((one.start, one.end) for one in found if one.confidence >= FOLLOWED)
         judged = self.judged(sentence, found)
         paragraph = sentence.paragraph
@@ -91,8 +90,8 @@ class Guard:
         self._accept(sentence, allowed)
 
     def admit(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
-        """Let the document take down what is suggested for a sentence, as sure as it says, and nothing speaks
-        against."""
+        """Have the document accept the allowed ones of the suggestions for a sentence, with their confidence as it
+        is."""
         self._accept(sentence, self._allowed(self._vetoes, sentence.paragraph, found))
 
     def _allowed(self, vetoes: Vetoes, paragraph: Paragraph, found: Sequence[Suggestion]) -> list[Suggestion]:
@@ -108,7 +107,7 @@ class Guard:
             self._document.accept(sentence.paragraph, kept)
 
     def _contradicts_made(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
-        """Whether a suggestion does not go with what was edited near it before."""
+        """Whether a suggestion contradicts an edit made near it before."""
         start, end = paragraph.source_span(suggestion.start, suggestion.end)
         return any(
             (0 < start - last <= _NEAR_VERB and _agree(change, suggestion) is False)
@@ -124,7 +123,7 @@ def _with_reading(suggestion: Suggestion, reading: float | None) -> Suggestion:
 def _without_contradictions(
     found: Sequence[Suggestion], allowed: Sequence[Suggestion], followed: frozenset[tuple[int, int]]
 ) -> list[Suggestion]:
-    """What is allowed, without edits that are each right only if the other one is not made: the surer one stays.
+    """The allowed suggestions; of two that exclude each other, the surer one.
 
     "My colleagues describes" has two corrections. A verb that was read behind another noun does not stay either, if
     the noun is not edited: `followed` are the places with whose edits the rest of the sentence was read.
@@ -142,7 +141,7 @@ def _without_contradictions(
 
 
 def _agree(first: Suggestion, second: Suggestion) -> bool | None:
-    """Whether two edits say the same of how many things there are; None if they do not depend on each other."""
+    """Whether two edits agree in number (singular or plural); None if they are independent."""
     if (first.kind, second.kind) not in _IN_AGREEMENT:
         return None
     one, other = (makes_one(made.kind, made.old, made.new) for made in (first, second))

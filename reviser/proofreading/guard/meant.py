@@ -1,4 +1,4 @@
-"""What looks like a mistake and is meant: dialect in speech, names made of words, words that stand twice."""
+"""Intended spellings that look like mistakes: dialect in speech, names derived from words, repeated words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reviser.proofreading.language.speech import speech_in
 from reviser.proofreading.suggestion import Kind, Suggestion
 
 SLIP_IN_SPEECH: Final = 0.3
-"""The share of a word's letters beyond which another spelling of it in speech is no slip, but a dialect."""
+"""The share of a word's letters up to which a respelling in speech corrects a slip; beyond it the word is dialect."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 # Seldom typed by accident, but beside the key of the letter before.
@@ -26,7 +26,7 @@ _CLAUSE = re.compile(r"\b(?:what|all|whatever|who|that that)\b[^,.;:!?]*\Z", re.
 
 
 def is_dialect(suggestion: Suggestion, text: str) -> bool:
-    """Whether a word in speech becomes one that it is no slip of: "didnae", "ken"."""
+    """Whether a word in speech is replaced by one too different to correct a slip: "didnae", "ken"."""
     old, new = suggestion.old.casefold(), suggestion.new.casefold()
     if suggestion.kind not in (Kind.SPELLING, Kind.OTHER) or not (_WORD.fullmatch(old) and _WORD.fullmatch(new)):
         return False
@@ -37,7 +37,7 @@ def is_dialect(suggestion: Suggestion, text: str) -> bool:
 
 
 def is_name_of_word(suggestion: Suggestion, known: Callable[[str], bool]) -> bool:
-    """Whether a rare letter goes that somebody has put behind a word on purpose: "healthz"."""
+    """Whether a rare letter is removed that was appended to a word on purpose: "healthz"."""
     old = suggestion.old
     if suggestion.kind is not Kind.SPELLING or not old.islower() or len(old) <= _NAMED or old[-1] not in _RARE:
         return False
@@ -45,7 +45,7 @@ def is_name_of_word(suggestion: Suggestion, known: Callable[[str], bool]) -> boo
 
 
 def is_meant_twice(suggestion: Suggestion, text: str) -> bool:
-    """Whether one of two equal words goes that are both needed: "that that is", "what it is is"."""
+    """Whether one of two equal words is removed although both are needed: "that that is", "what it is is"."""
     taken = suggestion.old.strip().casefold()
     if suggestion.new.strip() or not taken.isalpha():
         return False
@@ -61,7 +61,7 @@ def is_meant_twice(suggestion: Suggestion, text: str) -> bool:
 
 
 def is_half_of_word(suggestion: Suggestion, text: str) -> bool:
-    """Whether one of two words goes that are one preposition together: "with in"."""
+    """Whether one of two words is removed that together are a misspelt preposition: "with in"."""
     taken = suggestion.old.strip().casefold()
     if suggestion.new.strip() or not taken.isalpha():
         return False

@@ -1,4 +1,4 @@
-"""What a document says about its own words: which it writes with a capital, and which it writes again and again."""
+"""A document's own usage: the words that it capitalises, and the spellings that it repeats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviser.proofreading.suggestion import Kind
 from reviser.prose import Paragraph, Role, sentences
 
 OFTEN: Final = 3
-"""A document that has a spelling so often means it."""
+"""The number of uses from which on a spelling counts as intended."""
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 # What follows a mark may be the start of a sentence, of a quotation, of a line.
@@ -34,7 +34,7 @@ _NO_NOUN = (
 
 @dataclass(frozen=True)
 class Usage:
-    """How often a document has each spelling, and each word with a capital within a sentence; and the terms of its
+    """The counts of each spelling and of each capitalised word within a sentence, and the terms of the document's
     code."""
 
     spellings: Counter[str] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class Usage:
     terms: frozenset[str] = frozenset()
 
     def forbids(self, kind: Kind, old: str, new: str, text: str, start: int) -> bool:
-        """Whether the document shows that `old`, at `start` of `text`, is meant."""
+        """Whether the document's usage shows that `old`, at `start` of `text`, is intended."""
         if kind is Kind.CASE and lowers(old, new):
             return self.capitals[old] > 1
         return (
@@ -52,7 +52,7 @@ class Usage:
         )
 
     def has_often(self, kind: Kind, old: str) -> bool:
-        """Whether a change is about the letters of a word that the document has again and again, or in its code."""
+        """Whether a change respells a word that the document repeats, or has in its code."""
         if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER, Kind.JOINED_OR_SPLIT):
             return False
         word = old.casefold()
@@ -60,8 +60,7 @@ class Usage:
 
 
 def usage_in(paragraphs: Iterable[Paragraph], terms: frozenset[str] = frozenset()) -> Usage:
-    """What the paragraphs of a document say about its words. Headings and texts in capitals say nothing about
-    capitals."""
+    """The usage of a document's paragraphs. Headings and texts in capitals do not count for capitals."""
     usage = Usage(terms=terms)
     for paragraph in paragraphs:
         usage.spellings.update(word.casefold() for word in _WORD.findall(paragraph.text))
@@ -77,7 +76,7 @@ def usage_in(paragraphs: Iterable[Paragraph], terms: frozenset[str] = frozenset(
 
 
 def singles(kind: Kind, old: str, new: str) -> bool:
-    """Whether a change makes one of several, of a thing that can be counted."""
+    """Whether a change turns a countable plural into a singular."""
     one = new.casefold()
     return (
         kind is Kind.NOUN_NUMBER
@@ -87,7 +86,7 @@ def singles(kind: Kind, old: str, new: str) -> bool:
 
 
 def makes_one(kind: Kind, old: str, new: str) -> bool | None:
-    """Whether a change says that there is one thing, or several; None if it says neither.
+    """Whether a change makes something singular (True) or plural (False); None if neither.
 
     "things" to "thing", "say" to "says" and "a" put in say one; the other way round they say several.
     """
@@ -107,7 +106,7 @@ def makes_one(kind: Kind, old: str, new: str) -> bool | None:
 
 
 def asks_for_one(text: str, start: int, end: int) -> bool:
-    """Whether the words beside a noun want it to be one: "a", "each", "is", or a noun that it belongs to."""
+    """Whether the words beside a noun require the singular: "a", "each", "is", or a noun that it modifies."""
     before = re.findall(r"[\w'’]+", text[max(start - _NEAR, 0) : start])
     following = _NEXT.match(text, end)
     word = following[1].casefold() if following else ""
@@ -117,5 +116,5 @@ def asks_for_one(text: str, start: int, end: int) -> bool:
 
 
 def lowers(old: str, new: str) -> bool:
-    """Whether a change takes the capital from a word."""
+    """Whether a change removes a word's capital."""
     return old[:1].isupper() and new == old[:1].lower() + old[1:]

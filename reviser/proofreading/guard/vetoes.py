@@ -1,4 +1,4 @@
-"""Reasons not to make a change that is suggested, whatever its confidence: what protects the text and its author.
+"""Vetoes: reasons not to make a suggested change, whatever its confidence.
 
 The structure of the document is not looked after here: `reviser.prose` refuses what would alter that.
 """
@@ -23,17 +23,17 @@ from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph, Role, sentences
 
 FAR: Final = 0.4
-"""What is seldom right may be wrong with this share of the chance that other changes may be wrong with."""
+"""The factor by which the permitted chance of error (1 - confidence) shrinks for changes that are seldom right."""
 SELDOM_RIGHT: Final = frozenset((Kind.OTHER, Kind.MISSING_WORD))
 """Kinds of changes of which less than half are right, however likely the model finds them."""
 COMMA: Final = 0.8
-"""A comma that is put in may be wrong with this share of the chance that other changes may be wrong with."""
+"""The same factor for a new comma."""
 MEANT: Final = 0.1
-"""The same for a word that the document has again and again, or in its code, and that only loses letters at an end."""
+"""The same factor for a word that the document repeats, or has in its code, if it only loses letters at an end."""
 FURTHEST: Final = 0.34
-"""The share of a word's letters beyond which a change of them is no slip."""
+"""The largest share of a word's letters that the correction of a slip changes."""
 MOST_WORDS: Final = 3
-"""Words that a change may put in or take out, at the most: to write is not to proofread."""
+"""The most words that a change may insert or remove: more would be rewriting."""
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _NUMBER = re.compile(r"[$€£#+-]?\w*\d\w*(?:[.,:/'’×x+-]?\d\w*)*%?")
@@ -76,7 +76,7 @@ _NEAR = 60
 
 @dataclass(frozen=True)
 class Vetoes:
-    """What a user allows: how sure a change must be, which kinds it may have, and which words stay."""
+    """The limits that a user sets: the confidence, the kinds of changes, and the words that must stay."""
 
     confidence: float
     kinds: Collection[Kind] = frozenset(Kind)
@@ -91,7 +91,7 @@ class Vetoes:
     """Whether a word with a capital is in that list as it is."""
 
     def objection(self, suggestion: Suggestion, paragraph: Paragraph) -> str | None:
-        """Why a change is not made, in a few words; None if nothing speaks against it."""
+        """The reason not to make a change, in a few words; None if there is none."""
         old, new = _with_surroundings(suggestion, paragraph.text)
         if suggestion.kind not in self.kinds:
             reason = "its kind is not wanted"
@@ -120,7 +120,7 @@ class Vetoes:
         return reason
 
     def needed(self, suggestion: Suggestion, paragraph: Paragraph) -> float:
-        """The confidence that a change needs in its document."""
+        """The confidence that a change must reach in its document."""
         if not self.confidence:
             return 0.0
         if self.usage.has_often(suggestion.kind, suggestion.old):
@@ -133,8 +133,8 @@ class Vetoes:
         return needed(suggestion, self.confidence, seldom_right=seldom_right)
 
     def _takes_compound(self, suggestion: Suggestion) -> bool:
-        """Whether another spelling is given to a word that a prefix, an s or a rare letter makes of a known one:
-        "multiline", "dicts", "healthz". A prefix is not cut off either."""
+        """Whether a known word with a prefix, an s or a rare letter added ("multiline", "dicts", "healthz") is
+        respelt, or its prefix separated."""
         if self.known is None or suggestion.kind not in (Kind.SPELLING, Kind.JOINED_OR_SPLIT):
             return False
         old, new = suggestion.old.casefold(), suggestion.new.casefold()
@@ -157,7 +157,7 @@ class Vetoes:
         )
 
     def _makes_up_word(self, suggestion: Suggestion) -> bool:
-        """Whether a change writes a word in small letters that neither the list has nor the document."""
+        """Whether a change writes a lower-case word that is neither in the list nor in the document."""
         if self.known is None:
             return False
         old = set(_words(suggestion.old))
@@ -171,7 +171,7 @@ class Vetoes:
         )
 
     def _loses_word(self, suggestion: Suggestion, text: str) -> bool:
-        """Whether a listed word, a name or an acronym is no longer there."""
+        """Whether a listed word, a name or an acronym is removed."""
         before, after = _beside(suggestion, text)
         # Texts in capitals have no acronyms that could be told from other words.
         acronyms = not text.isupper()
@@ -179,7 +179,7 @@ class Vetoes:
         return bool(old - self._fixed(before + suggestion.new + after, acronyms))
 
     def _fixed(self, text: str, acronyms: bool) -> Counter[str]:
-        """The words of a stretch of text that stay."""
+        """The words of a text that must stay, with their counts."""
         found = Counter(text[start:end] for start, end in self.words.spans(text))
         if self.names:
             words = [_bare(word) for word in _CAPITALISED.findall(text)]
@@ -190,7 +190,8 @@ class Vetoes:
 
 
 def needed(suggestion: Suggestion, confidence: float, *, seldom_right: bool = False) -> float:
-    """The confidence that a change needs: more for what is seldom right, and a little more for a new comma."""
+    """The confidence that a change must reach: higher for kinds that are seldom right, and slightly higher for a new
+    comma."""
     if seldom_right or suggestion.kind in SELDOM_RIGHT or is_far(suggestion):
         return raised(confidence)
     if suggestion.new.strip() == "," and not suggestion.old.strip():
@@ -199,13 +200,12 @@ def needed(suggestion: Suggestion, confidence: float, *, seldom_right: bool = Fa
 
 
 def raised(confidence: float, share: float = FAR) -> float:
-    """The confidence that a change needs which may be wrong with a share of the chance that others may be wrong
-    with."""
+    """The confidence whose chance of error is `share` times that of `confidence`."""
     return 1 - (1 - confidence) * share
 
 
 def needed_if_meant(confidence: float, old: str, new: str) -> float:
-    """The confidence that another spelling needs of a word that the document seems to mean.
+    """The confidence needed to respell a word that the document seems to intend.
 
     Many programs are called like a word with a letter more, and many terms like two words in one: "gedit", "oneof".
     """
@@ -218,7 +218,7 @@ def needed_if_meant(confidence: float, old: str, new: str) -> float:
 
 
 def is_far(suggestion: Suggestion) -> bool:
-    """Whether words become others that are neither like them nor of the same class."""
+    """Whether words are replaced by others that are neither similar nor of the same class."""
     if not _words(suggestion.old) or not _words(suggestion.new):
         return False
     if suggestion.kind is not Kind.SPELLING:
@@ -228,7 +228,7 @@ def is_far(suggestion: Suggestion) -> bool:
 
 
 def _matter_of_style(suggestion: Suggestion, paragraph: Paragraph) -> str | None:
-    """Why a change would be about the author's manner of writing, in a few words; None if it is not."""
+    """The reason for which a change is a matter of the author's style, in a few words; None if it is not."""
     text = paragraph.text
     old, new = suggestion.old.casefold(), suggestion.new.casefold()
     pair = frozenset((old, new))
@@ -257,8 +257,8 @@ def _matter_of_style(suggestion: Suggestion, paragraph: Paragraph) -> str | None
 
 
 def _lowers_line(suggestion: Suggestion, paragraph: Paragraph) -> bool:
-    """Whether the first word of a line loses its capital, where the line before had room for the word, so that no
-    wrapping broke it."""
+    """Whether the first word of a line loses its capital although the line before had room for it, so that the line
+    break is intended."""
     if not lowers(suggestion.old, suggestion.new):
         return False
     number = paragraph.segment_at(suggestion.start)
@@ -270,21 +270,22 @@ def _lowers_line(suggestion: Suggestion, paragraph: Paragraph) -> bool:
 
 
 def _leaves_open(suggestion: Suggestion, text: str) -> bool:
-    """Whether more marks of a paragraph are without their counterparts than before: 'see "Home."' to 'see "Home.'."""
+    """Whether a change leaves more quotation marks or brackets of a paragraph unpaired: 'see "Home."' to 'see
+    "Home.'."""
     if not _PAIRED.search(suggestion.old + suggestion.new):
         return False
     return _open_marks(text[: suggestion.start] + suggestion.new + text[suggestion.end :]) > _open_marks(text)
 
 
 def _open_marks(text: str) -> int:
-    """How many quotation marks and brackets have no counterpart, by their numbers alone."""
+    """The number of unpaired quotation marks and brackets, by counting alone."""
     counts = Counter(_PAIRED.findall(text))
     unequal = sum(abs(counts[opening] - counts[closing]) for opening, closing in _PAIRS)
     return counts['"'] % 2 + unequal
 
 
 def _denies(old: str, new: str) -> bool:
-    """Whether a change puts in or takes out a negation, alone or with other words: "match" to "will not match"."""
+    """Whether a change inserts or removes a negation, alone or with other words: "match" to "will not match"."""
     one, other = _words(old), _words(new)
     moved = sorted(one) == sorted(other) and set(_affirmed(one)) <= english.AUXILIARIES
     if one == other or moved:
@@ -296,7 +297,7 @@ def _denies(old: str, new: str) -> bool:
 
 
 def _releases(suggestion: Suggestion, text: str) -> bool:
-    """Whether "has to" loses its "has", which says that something must be done."""
+    """Whether "has to" loses its "has", which expresses an obligation."""
     taken = suggestion.old.strip().casefold()
     if taken not in _OBLIGING or suggestion.new.strip():
         return False
@@ -310,7 +311,7 @@ def _affirmed(words: list[str]) -> list[str]:
 
 
 def _in_name(suggestion: Suggestion, text: str) -> bool:
-    """Whether a word with a capital, beside another one, gets another ending: "United Nations", "Windows Services"."""
+    """Whether a capitalised word beside another one gets another ending: "United Nations", "Windows Services"."""
     old, new = suggestion.old, suggestion.new
     if suggestion.kind not in (Kind.NOUN_NUMBER, Kind.WORD_FORM, Kind.VERB_FORM, Kind.AGREEMENT):
         return False
@@ -322,7 +323,7 @@ def _in_name(suggestion: Suggestion, text: str) -> bool:
 
 
 def _ends_early(suggestion: Suggestion, text: str) -> bool:
-    """Whether a full stop is put where a sentence goes on in small letters, or behind "for example"."""
+    """Whether a full stop is inserted before a lower-case word, or after "for example"."""
     if suggestion.new != "." or suggestion.old not in ("", ","):
         return False
     if suggestion.end == len(text):
@@ -331,7 +332,7 @@ def _ends_early(suggestion: Suggestion, text: str) -> bool:
 
 
 def _capitalises(suggestion: Suggestion, text: str) -> bool:
-    """Whether a capital comes behind a colon: "Note: if it rains"."""
+    """Whether a word after a colon gets a capital: "Note: if it rains"."""
     following = (suggestion.old or text[suggestion.end :]).lstrip()
     return (
         text[: suggestion.start].rstrip(" *_")[-1:] == ":"
@@ -341,7 +342,7 @@ def _capitalises(suggestion: Suggestion, text: str) -> bool:
 
 
 def _between_code(suggestion: Suggestion, paragraph: Paragraph) -> bool:
-    """Whether words are put in where code stands on both sides, as in a list of values."""
+    """Whether words are inserted between two pieces of inline code, as in a list of values."""
     if suggestion.old.strip() or not _words(suggestion.new):
         return False
     ends = [span.end for span in paragraph.protected]
@@ -354,7 +355,7 @@ def _between_code(suggestion: Suggestion, paragraph: Paragraph) -> bool:
 
 
 def _is_note(suggestion: Suggestion, paragraph: Paragraph) -> bool:
-    """Whether the first word of a sentence gets another form, which is its subject, or has none, or is a label:
+    """Whether the first word of a sentence changes its form where it is the subject, has none, or is a label:
     "Returning", "Returns", "Changed: …"."""
     if suggestion.kind not in (Kind.VERB_FORM, Kind.AGREEMENT, Kind.NOUN_NUMBER, Kind.WORD_FORM):
         return False
@@ -372,14 +373,14 @@ def _is_note(suggestion: Suggestion, paragraph: Paragraph) -> bool:
 
 
 def _in_closing(suggestion: Suggestion, text: str) -> bool:
-    """Whether the words that end a letter become others, or lose their capitals: "Best Regards,"."""
+    """Whether the closing words of a letter are replaced or lose their capitals: "Best Regards,"."""
     if suggestion.kind is Kind.SPELLING:
         return False
     return any(found.start() <= suggestion.start and suggestion.end <= found.end() for found in _CLOSING.finditer(text))
 
 
 def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:
-    """Words that seem to be names: with a capital within sentences, more than once, and never without.
+    """The words that seem to be names: capitalised within sentences more than once, and never in lower case.
 
     Headings do not count, as they may have capitals throughout, nor do texts in capitals.
     """
@@ -413,7 +414,7 @@ def _words(text: str) -> list[str]:
 
 
 def _with_surroundings(suggestion: Suggestion, text: str) -> tuple[str, str]:
-    """What the change replaces and what by, with the characters around it up to the next spaces."""
+    """The old and the new text of a change, each extended to the next spaces on both sides."""
     start, end = suggestion.start, suggestion.end
     while start and not text[start - 1].isspace():
         start -= 1
@@ -424,7 +425,7 @@ def _with_surroundings(suggestion: Suggestion, text: str) -> tuple[str, str]:
 
 
 def _beside(suggestion: Suggestion, text: str) -> tuple[str, str]:
-    """The words before a change and those after it."""
+    """The words before a change and the words after it."""
     before, after = text[: suggestion.start], text[suggestion.end :]
     cut = before.find(" ", max(0, len(before) - _NEAR)) if len(before) > _NEAR else 0
     end = after.rfind(" ", 0, _NEAR) if len(after) > _NEAR else len(after)
@@ -432,12 +433,12 @@ def _beside(suggestion: Suggestion, text: str) -> tuple[str, str]:
 
 
 def _contracts(old: str, new: str) -> bool:
-    """Whether both say the same, one with a contraction: that is a matter of style."""
+    """Whether the texts differ only in a contraction, which is a matter of style."""
     return old.casefold() != new.casefold() and _written_out(old) == _written_out(new)
 
 
 def _written_out(text: str) -> str:
-    """A text without contractions of "not"."""
+    """A text with contractions of "not" written out."""
     text = re.sub(r"\bcan not\b", "cannot", text.casefold().replace("’", "'"))
     text = re.sub(r"\bcan't\b", "cannot", text)
     text = re.sub(r"\bwon't\b", "will not", text)
@@ -446,7 +447,7 @@ def _written_out(text: str) -> str:
 
 
 def _doubles(suggestion: Suggestion, text: str) -> bool:
-    """Whether more words than before are followed by themselves."""
+    """Whether a change leaves more words directly repeated than before."""
     before, after = _beside(suggestion, text)
     counts = []
     for changed in (suggestion.old, suggestion.new):

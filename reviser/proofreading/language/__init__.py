@@ -1,1 +1,1 @@
-"""Which words of a text are in English, and which in another language."""
+"""Language recognition: English words and passages, as opposed to other languages."""

@@ -1,5 +1,4 @@
-"""How much likelier the letters of a word are in English than in other languages, by the pairs that follow each
-other."""
+"""Letter pairs: how much likelier the letters of a word are in English than in other languages."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 SHIPPED: Final = Path(__file__).with_name("letter_pairs.xz")
 LETTERS: Final = "_abcdefghijklmnopqrstuvwxyz"
-"""The letters that pairs are made of; the first one is the edge of a word."""
+"""The letters that pairs consist of; the first stands for the edge of a word."""
 
 _QUARTER: Final = 0.25
 # Letters that are more than a plain one with an accent.
@@ -24,14 +23,15 @@ _NUMBERS: Final = {letter: number for number, letter in enumerate(LETTERS)}
 
 
 class LetterPairs(NamedTuple):
-    """The languages beside English, and for each how much likelier a pair of letters is in English: a logarithm."""
+    """The other languages, and for each the log-likelihood ratio of each pair of letters, English over that
+    language."""
 
     languages: tuple[str, ...]
     leads: NDArray[np.float32]
 
     def leads_of(self, word: str) -> NDArray[np.float32] | None:
-        """How much likelier a word's letters are in English than in each other language; None if it has letters of
-        another script."""
+        """The log-likelihood ratio of a word, English over each other language; None if it has letters of another
+        script."""
         letters = f"_{folded(word)}_"
         if any(letter not in _NUMBERS for letter in letters):
             return None
@@ -52,7 +52,7 @@ def folded(word: str) -> str:
 
 @cache
 def letter_pairs(path: Path = SHIPPED) -> LetterPairs:
-    """The table that comes along, or another file of its form; see `scripts/build_letter_pairs.py`."""
+    """The bundled table, or one of the same form; see `scripts/build_letter_pairs.py`."""
     head, _, data = lzma.decompress(path.read_bytes()).partition(b"\n")
     _, *others = head.decode().split()
     size = len(LETTERS)

@@ -1,4 +1,4 @@
-"""The small words of English and of other languages, which a sentence is hardly ever without."""
+"""Function words of English and of other languages, which nearly every sentence contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speech in a text: the stretches between quotation marks, where people may talk in a dialect."""
+"""Direct speech in a text: the ranges between quotation marks, where people may speak in dialect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPENING: Final = "\"“'‘"
 
 
 def speech_in(text: str) -> list[Span]:
-    """The stretches between quotation marks; one without an end goes to the end."""
+    """The ranges between quotation marks; without a closing mark, up to the end."""
     found = []
     start: int | None = None
     mark = ""

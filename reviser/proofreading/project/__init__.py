@@ -1,1 +1,1 @@
-"""What a project or its user says of proofreading: which files, settings, words that stay, findings to ignore."""
+"""A project's or user's configuration of proofreading: files, settings, words that stay, findings to ignore."""

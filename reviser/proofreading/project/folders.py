@@ -19,7 +19,7 @@ from reviser.prose import Format, format_of
 PROSE: Final = frozenset(
     [Format.PLAIN, Format.MARKDOWN, Format.MDX, Format.LATEX, Format.RST, Format.HTML, Format.MAIL]
 )
-"""Formats of documents; source code is proofread where it is named."""
+"""The formats collected from folders; source code is only proofread when it is named."""
 
 # Files that look like text and are read by programs, or whose words are the law's.
 _NO_PROSE = re.compile(
@@ -30,7 +30,7 @@ _NO_PROSE = re.compile(
 
 
 class Reason(StrEnum):
-    """Why a file is not read."""
+    """The reasons for which a file is not read."""
 
     SOURCE_CODE = "source code"
     NO_PROSE = "no prose"
@@ -42,7 +42,7 @@ class Reason(StrEnum):
 
 
 class Skipped(NamedTuple):
-    """A file that is not read, although it was named or is in a folder that was."""
+    """A file that is not read although it, or its folder, was named."""
 
     path: Path
     reason: Reason
@@ -50,9 +50,9 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True)
 class Gathered:
-    """The documents that some paths lead to, each once, and the files that are left out.
+    """The documents under some paths, each once, and the skipped files.
 
-    `named` are the paths themselves: what is wrong with one of those is an error.
+    `named` are the paths that were given themselves: problems with those are errors.
     """
 
     documents: list[Path]
@@ -60,7 +60,7 @@ class Gathered:
     named: frozenset[Path]
 
     def passes_over(self, path: Path, error: ReviserError) -> bool:
-        """Whether a document turns out to be no text, and nobody asked for it by name; then it is skipped."""
+        """Whether an error means that a document is not text and was not named; then it is recorded as skipped."""
         if path in self.named or not isinstance(error, NotText):
             return False
         unknown = isinstance(error, UnknownEncoding)
@@ -69,16 +69,16 @@ class Gathered:
 
     @property
     def told(self) -> str:
-        """How many files were skipped, and why; empty if none was."""
+        """The number of skipped files by reason, as a phrase; empty if there are none."""
         counts = Counter(skipped.reason for skipped in self.skipped)
         reasons = ", ".join(f"{reason} {counts[reason]:,}" for reason in Reason if counts[reason])
         return f"{counted(len(self.skipped), 'file')} skipped: {reasons}" if reasons else ""
 
 
 def gathered(paths: Iterable[Path], excludes: Callable[[Path], bool]) -> Gathered:
-    """The files that are named and the documents in the folders that are, without what a project excludes.
+    """The named files, and the documents in the named folders, without those that a project excludes.
 
-    What is hidden or ignored by git is neither read nor counted as skipped.
+    Files that are hidden or ignored by git are neither read nor counted as skipped.
     """
     named = list(paths)
     found: dict[Path, Reason | None] = {}
@@ -104,7 +104,7 @@ def _visible_files(folder: Path) -> Iterator[Path]:
 
 
 def _reason_against(path: Path) -> Reason | None:
-    """Why a file in a folder is not worth proofreading; None if it is."""
+    """The reason not to proofread a file in a folder; None if there is none."""
     if path.is_symlink():
         return Reason.LINK
     if _NO_PROSE.fullmatch(path.name):
@@ -131,7 +131,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _files_by_git(folder: Path) -> list[str] | None:
-    """What git knows or would take in below a folder; None where there is no repository, or no git."""
+    """The tracked and untracked files below a folder that git does not ignore; None outside of a repository, or
+    without git."""
     command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others"]
     try:
         done = subprocess.run([*command, "--exclude-standard"], capture_output=True, check=False, timeout=60)

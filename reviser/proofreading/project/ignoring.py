@@ -1,5 +1,4 @@
-"""Findings that are ignored, each in its place: in `.reviser/ignore.txt` of their project or in the user's own file,
-one on each line."""
+"""The list of ignored findings, one per line: in a project's `.reviser/ignore.txt`, or in the user's own file."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from reviser.core.files import home_folder, read_utf8
 from reviser.proofreading.project.words import PROJECT_FILE, add_line, project_folder
 
 IGNORE_FILE: Final = PROJECT_FILE.with_name("ignore.txt")
-"""Where a project keeps what it ignores, in its folder."""
+"""The path of a project's list, relative to its folder."""
 
 _HEAD: Final = (
     "# What Reviser leaves alone: file, old text, new text, the words before it and behind it,"
@@ -24,10 +23,10 @@ _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[^\S\r\n]*(?:\r\n?|\n)")
 
 
 class IgnoredPlace(NamedTuple):
-    """A finding in its place: the file within its project, or its whole path, what it says, and the words of the
-    paragraph on both sides.
+    """An ignored finding: the file (relative to its project, or absolute), the old and new text, and the words on both
+    sides.
 
-    It stays the same while the text around it moves, and is gone when the words beside it change.
+    It still matches when the text around it moves, and no longer when the words beside it change.
     """
 
     file: str
@@ -38,7 +37,7 @@ class IgnoredPlace(NamedTuple):
 
     @classmethod
     def of(cls, file: str, text: str, start: int, old: str, new: str) -> IgnoredPlace:
-        """The place of a finding at `start` of a text."""
+        """The entry for a finding at offset `start` of a text."""
         end = start + len(old)
         left = _BLANK_LINE.split(text[max(start - _CHARACTERS_AROUND, 0) : start])[-1]
         right = _BLANK_LINE.split(text[end : end + _CHARACTERS_AROUND])[0]
@@ -48,14 +47,13 @@ class IgnoredPlace(NamedTuple):
 
 
 def user_ignore_file() -> Path:
-    """Where is kept what is ignored in files of no project: `$REVISER_HOME/ignore.txt`, or the platform's place for
-    state."""
+    """The user's list, for files outside of projects: `$REVISER_HOME/ignore.txt`, or the platform's place for state."""
     return home_folder("XDG_STATE_HOME", ".local/state") / IGNORE_FILE.name
 
 
 def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path]:
-    """The name of a file in its project, and the project's file of what is ignored; for a file of no project its path,
-    and the user's own list."""
+    """The name of a file in its project, and the path of the project's list; outside of projects, its path and the
+    user's list."""
     folder = project_folder(file, roots)
     if folder is None:
         return file.resolve().as_posix(), user_ignore_file()
@@ -63,7 +61,7 @@ def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path]:
 
 
 def read_ignored(path: Path) -> frozenset[IgnoredPlace]:
-    """What a file says is to be ignored; none if there is no such file."""
+    """The entries of a list; empty if the file does not exist."""
     return frozenset(_places(read_utf8(path).splitlines())) if path.is_file() else frozenset()
 
 
@@ -75,6 +73,6 @@ def _places(lines: Iterable[str]) -> Iterable[IgnoredPlace]:
 
 
 def ignore(path: Path, place: IgnoredPlace) -> None:
-    """Add a finding to a file, if it is not there."""
+    """Add a finding to a list, unless it is there."""
     if place not in read_ignored(path):
         add_line(path, "\t".join(place), _HEAD)

@@ -15,7 +15,7 @@ from reviser.core.files import STREAM, read_utf8
 from reviser.proofreading.suggestion import Kind
 
 CONFIDENCE: Final = 0.5
-"""How sure a change must be, unless told otherwise."""
+"""The default confidence that a change must reach."""
 OWN_FILE: Final = Path(".reviser") / "config.toml"
 PROJECT_FILE: Final = Path("pyproject.toml")
 _TABLE: Final = "tool.reviser"
@@ -23,7 +23,7 @@ _TABLE: Final = "tool.reviser"
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """What a project asks for; `folder` is the project's, to which its paths are relative."""
+    """The settings of a project; `folder` is the project's, to which paths are relative."""
 
     folder: Path = field(default_factory=Path.cwd)
     model: str | None = None
@@ -35,16 +35,16 @@ class ProjectSettings:
     exclude: tuple[str, ...] = ()
 
     def dial(self, wanted: float | None) -> float:
-        """How sure a change must be: as the user wants, else the project."""
+        """The required confidence: the user's choice, else the project's."""
         return next(one for one in (wanted, self.confidence, CONFIDENCE) if one is not None)
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """The kinds of changes that the project wants."""
+        """The kinds of changes that the project allows."""
         return (frozenset(Kind) if self.only is None else self.only) - self.without
 
     def excludes(self, path: Path) -> bool:
-        """Whether a pattern excludes the file at `path`, or a folder that it is in."""
+        """Whether a pattern excludes the file at `path`, or one of its folders."""
         if not self.exclude:
             return False
         place = Path(os.path.abspath(path))  # noqa: PTH100 - a link is excluded by its own name
@@ -60,7 +60,7 @@ class ProjectSettings:
 
 
 def settings_for(paths: Iterable[Path]) -> ProjectSettings:
-    """The nearest settings, from the folder that all paths are in upward; the usual ones if there are none."""
+    """The nearest settings, from the common folder of all paths upward; the defaults if there are none."""
     folders = [path if path.is_dir() else path.parent for path in paths if path != STREAM]
     # Only the links that lead to a folder count: a file's settings are where its name is.
     start = Path(os.path.commonpath([folder.resolve() for folder in folders or [Path.cwd()]]))
@@ -72,19 +72,20 @@ def settings_for(paths: Iterable[Path]) -> ProjectSettings:
 
 
 def files_of_settings(folder: Path) -> list[Path]:
-    """The files that may hold the settings for what is in a folder, the nearest first."""
+    """The files that may hold the settings for a folder, the nearest first."""
     return [above / file for above, file, _ in _places(folder.resolve())]
 
 
 def _places(start: Path) -> Iterator[tuple[Path, Path, str]]:
-    """Folders from one upward, each with the files that may hold settings and the table of these."""
+    """The folders from `start` upward, each with the files that may hold settings and the name of the table there."""
     for folder in (start, *start.parents):
         yield folder, OWN_FILE, ""
         yield folder, PROJECT_FILE, _TABLE
 
 
 def kinds_named(names: Iterable[str]) -> frozenset[Kind]:
-    """The kinds of changes of these names, in which spaces may be hyphens."""
+    """The kinds of changes with these names, in which hyphens may stand for spaces; raises `ReviserError` for
+    others."""
     known = {kind.value.replace(" ", "-"): kind for kind in Kind}
     wanted = [re.sub(r"[\s_]+", "-", name.strip().lower()) for name in names]
     for name in wanted:
@@ -97,7 +98,7 @@ def kinds_named(names: Iterable[str]) -> frozenset[Kind]:
 
 
 def _table(path: Path, name: str) -> dict[str, Any] | None:
-    """A table of a TOML file, given by its dotted name; None if it has none."""
+    """The table with a dotted name in a TOML file; None if there is none."""
     try:
         found: Any = tomllib.loads(read_utf8(path))
     except tomllib.TOMLDecodeError as error:
@@ -165,7 +166,7 @@ _KEYS: Final[dict[str, tuple[str, Callable[[object], Any]]]] = {
 
 
 def _is_matched(pattern: str, name: str, *, is_folder: bool) -> bool:
-    """Whether a pattern, written as in a .gitignore, is that of a path relative to the project's folder."""
+    """Whether a pattern in the notation of .gitignore matches a path relative to the project's folder."""
     if pattern.endswith("/") and not is_folder:
         return False
     pattern = pattern.rstrip("/")

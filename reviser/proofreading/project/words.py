@@ -1,4 +1,4 @@
-"""Words that stay: the user's own, a project's, and those of any other list."""
+"""Lists of words that must stay: the user's, a project's, and any others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reviser.core.errors import FileChanged, ReviserError
 from reviser.core.files import STREAM, home_folder, read_bytes, read_utf8, write_atomically
 
 PROJECT_FILE: Final = Path(".reviser") / "words.txt"
-"""Where a project keeps its words, in its folder."""
+"""The path of a project's list of words, relative to its folder."""
 
 # Another program may write the list at the same time.
 _ATTEMPTS: Final = 8
@@ -19,12 +19,12 @@ _WORD = re.compile(r"\w+(?:'\w+)*")
 
 
 def user_file() -> Path:
-    """Where a user's own words are: `$REVISER_HOME/words.txt`, or the platform's place for configuration."""
+    """The user's list of words: `$REVISER_HOME/words.txt`, or the platform's place for configuration."""
     return home_folder("XDG_CONFIG_HOME", ".config") / "words.txt"
 
 
 def project_file(path: Path) -> Path | None:
-    """The list of the project that a file belongs to: the nearest one, from its folder upward."""
+    """The list of words of a file's project: the nearest one, from the file's folder upward; None if there is none."""
     start = Path.cwd() if path == STREAM else path.resolve().parent
     for folder in (start, *start.parents):
         if (folder / PROJECT_FILE).is_file():
@@ -33,8 +33,8 @@ def project_file(path: Path) -> Path | None:
 
 
 def project_folder(path: Path, roots: Iterable[Path] = ()) -> Path | None:
-    """The folder of the project that a file belongs to: the nearest with a `.reviser`, else the nearest of the
-    roots, else that of git."""
+    """The folder of a file's project: the nearest with a `.reviser`, else the nearest of `roots`, else that of the
+    git repository."""
     folders = path.resolve().parents
     tops = {root.resolve() for root in roots}
     for is_top in (
@@ -48,7 +48,7 @@ def project_folder(path: Path, roots: Iterable[Path] = ()) -> Path | None:
 
 
 def add_line(path: Path, line: str, head: str = "") -> None:
-    """Add a line to a list, which is made if need be, with a comment at its head."""
+    """Add a line to a list; a new list begins with the comment `head`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,7 +68,7 @@ def add_line(path: Path, line: str, head: str = "") -> None:
 
 
 def add_word(path: Path, word: str) -> bool:
-    """Add a word to a list; False if it is there already."""
+    """Add a word to a list; returns False if it is there already."""
     term = _from_word_to_word(word)
     if not term:
         raise ReviserError(f'"{word}" holds no word to add')
@@ -81,8 +81,8 @@ def add_word(path: Path, word: str) -> bool:
 class Words:
     """Names and terms of one or several words.
 
-    A term in small letters stays with a capital too, as at the start of a sentence; one with capitals stays as it
-    is written.
+    A term in lower case also matches with a capital, as at the start of a sentence; one with capitals matches only as
+    written.
     """
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
@@ -91,7 +91,7 @@ class Words:
 
     @classmethod
     def read(cls, *paths: Path) -> Words:
-        """The words of files with one on each line; what follows a `#` at the start of a line is a comment."""
+        """The words of files with one on each line; lines that start with `#` are comments."""
         return cls(term for path in paths for term in _lines(path))
 
     @property
@@ -105,8 +105,7 @@ class Words:
         return bool(self._terms)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where terms stand in a text, without the ending of a genitive; of those that start in one place the
-        longest."""
+        """The ranges of terms in a text, without a genitive ending; of those with the same start, the longest."""
         if not self._terms:
             return
         text = _plain(text)

@@ -1,1 +1,1 @@
-"""Mistakes that are sure from the words alone, and what they become: rules as data, and what matches them."""
+"""Rules for mistakes that are certain from the words alone: data files, and the engine that matches them."""

@@ -20,15 +20,14 @@ from reviser.core.errors import ReviserError
 from reviser.proofreading.rules.forms import Forms
 
 WordClass = frozenset[str] | Mapping[str, str] | Callable[[str], bool]
-"""Words; or words and what they become; or a test of words as they are written."""
+"""Words; or a mapping of words to their replacements; or a predicate of words as written."""
 Classes = Mapping[str, WordClass]
 
 _OF_ENDING: Final = 5
 
 
 class _ClassWords:
-    """Words and what they become, if that is something else; endings of other words, and which of these it is
-    without."""
+    """Words with their replacements, if any; accepted endings of other words, and the words excluded from these."""
 
     def __init__(self, named: dict[str, str | None] | None = None) -> None:
         self.named = {} if named is None else named
@@ -64,7 +63,7 @@ def _is_one_of(word: str, words: frozenset[str], endings: tuple[str, ...], witho
 
 
 def word_class(expression: str, classes: Classes, forms: Forms) -> WordClass:
-    """The words that an expression defines; `ReviserError` says what it cannot mean."""
+    """The words that an expression defines; raises `ReviserError` for an invalid one."""
     tokens = iter(expression.split())
     found = _evaluated(tokens, classes, forms, inside=False)
     if not found.named and not found.endings:
@@ -115,7 +114,7 @@ def _of_class(words: WordClass, token: str) -> _ClassWords:
 
 
 def _formed(name: str, words: _ClassWords, forms: Forms) -> _ClassWords:
-    """Words in a form."""
+    """The forms of some words, by the name of the form."""
     if name == "back":
         return _ClassWords({other: word for word, other in words.named.items() if other is not None})
     if name == "keys":

@@ -12,14 +12,14 @@ from reviser.proofreading.rules.notation import RuleBook
 from reviser.proofreading.rules.sounds import consonant_sound, vowel_sound
 
 FAMILIES: Final = ("words", "sounds", "agreement", "verbs", "tenses", "questions", "nouns", "small_words", "patterns")
-"""The files of rules, in the order in which their rules are tried."""
+"""The files of rules, in the order in which they are tried."""
 
 _FOLDER: Final = Path(__file__).with_name("english")
 
 
 @cache
 def english() -> RuleBook:
-    """All rules for English, and the classes of words that they name."""
+    """All rules for English, and the word classes that they use."""
     # What no list of words and no ending can say.
     book = RuleBook({"a-vowel": vowel_sound, "a-consonant": consonant_sound})
     for name in ("classes", *FAMILIES):
@@ -30,14 +30,14 @@ def english() -> RuleBook:
 
 @cache
 def matcher() -> Matcher:
-    """All rules for English, ready to be matched."""
+    """A matcher of all rules for English."""
     return Matcher(english().rules, english().classes)
 
 
 def own_rules(text: str, source: str) -> RuleBook:
-    """Somebody's own rules, which may name the classes of words of the rules for English.
+    """A user's own rules, which may use the word classes of the rules for English.
 
-    `ReviserError` says in one sentence what cannot be read, and which rule does not do what its examples say.
+    Raises `ReviserError`, with one sentence, for what cannot be read and for a rule that contradicts its examples.
     """
     book = RuleBook(english().classes, english().forms)
     book.read(text, source)

@@ -1,4 +1,4 @@
-"""The examples of rules: each rule is tried on the sentences that it should mend, and on those that it should leave."""
+"""Tests of rules on their own examples: sentences that a rule must correct, and sentences that it must leave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from reviser.proofreading.rules.patterns import Rule
 
 
 def check_examples(book: RuleBook) -> None:
-    """Try every rule of a book by itself; `ReviserError` says in one sentence which one does not do what it says."""
+    """Test every rule of a book by itself; raises `ReviserError`, with one sentence, for a rule that contradicts its
+    examples."""
     for rule in book.rules:
         matcher = Matcher([rule], book.classes)
         if not rule.mends or not rule.leaves:

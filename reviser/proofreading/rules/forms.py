@@ -1,4 +1,4 @@
-"""Forms of English words: the third person, the -ing form, the past, the participle and the plural.
+"""The forms of English words: third person, -ing form, past, participle and plural.
 
 They are made by rule, but for the verbs and nouns that the files of rules list as irregular.
 """
@@ -15,10 +15,10 @@ _KEEPS_E = frozenset(("be", "see", "agree"))
 
 
 class Forms(NamedTuple):
-    """The forms of words, by what is listed of irregular ones.
+    """The forms of words, with the irregular ones listed.
 
-    `verbs` maps a base form to its past form and its participle, `plurals` a noun to its plural; in the verbs of
-    `doubling` the last letter is doubled where a vowel follows.
+    `verbs` maps a base form to its past form and its participle, `plurals` a noun to its plural; verbs in `doubling`
+    double the last letter before a vowel.
     """
 
     verbs: Mapping[str, tuple[str, str]] = MappingProxyType({})
@@ -26,7 +26,7 @@ class Forms(NamedTuple):
     doubling: frozenset[str] = frozenset()
 
     def named(self, name: str) -> Callable[[str], str] | None:
-        """What makes the form that rules call so; None if there is none."""
+        """The function for the form that rules call `name`; None if there is none."""
         made = {"s": s_form, "ing": self.ing, "ed": self.ed, "past": self.past, "done": self.done}
         return (made | {"plural": self.plural}).get(name)
 
@@ -54,12 +54,12 @@ class Forms(NamedTuple):
         return self.plurals.get(word) or s_form(word)
 
     def _stem(self, word: str) -> str:
-        """A verb with its last letter doubled where a vowel follows: "stop" becomes "stopp"."""
+        """A verb as it is before a vowel, with the last letter doubled if listed: "stop" becomes "stopp"."""
         return word + word[-1] if word in self.doubling else word
 
 
 def s_form(word: str) -> str:
-    """The third person of a verb, or the plural of a noun, by rule."""
+    """The regular third person of a verb, or plural of a noun."""
     if word in _S:
         return _S[word]
     if re.search(r"(?:s|x|z|ch|sh|[^aeiou]o)$", word):
@@ -68,4 +68,4 @@ def s_form(word: str) -> str:
 
 
 FORMS: Final = Forms()
-"""Forms of regular words alone."""
+"""The forms of regular words only."""

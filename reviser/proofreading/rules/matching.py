@@ -1,5 +1,4 @@
-"""Finds what rules correct in a text: words are looked up by what rules start with, and the rest is compared word
-by word."""
+"""The matcher of rules: finds rules by the words they start with, then compares the rest word by word."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from reviser.proofreading.suggestion import Kind
 from reviser.prose import Paragraph, Span, sentences
 
 ROUNDS: Final = 4
-"""How often a sentence is gone through at the most: what a rule wrote may be what another one corrects."""
+"""The most passes over a sentence: the correction of one rule may be corrected by another."""
 
 DATES: Final = frozenset(
     (
@@ -22,7 +21,7 @@ DATES: Final = frozenset(
         *("january", "february", "april", "june", "july", "august", "september", "october", "november", "december"),
     )
 )
-"""Words that rules name although they have a capital."""
+"""Capitalised words that rules may name in lower case."""
 
 _CORE = r"[\w@#/\\&+=~%$€£^<>{}|-]"
 _TOKEN = re.compile(rf"{_CORE}+(?:['’.:]{_CORE}+)*|\S")
@@ -37,7 +36,7 @@ _CLAUSE = frozenset((",", ";", ":", "(", ")", "–", "—", "and", "or", "but", 
 
 
 class Word(NamedTuple):
-    """A word or a mark from `start` to `end`, and what rules know it by."""
+    """A word or a mark from `start` to `end`; `key` is the form that rules compare."""
 
     start: int
     end: int
@@ -46,7 +45,7 @@ class Word(NamedTuple):
 
 
 class Found(NamedTuple):
-    """`new` in the place of a text from `start` to `end`, as some rules want it."""
+    """A correction by rules: `new` replaces the text from `start` to `end`."""
 
     start: int
     end: int
@@ -58,7 +57,7 @@ class Found(NamedTuple):
 
 
 def words_of(text: str, protected: Sequence[Span] = ()) -> list[Word]:
-    """The words and marks of a sentence, between its start and its end."""
+    """The words and marks of a sentence, between markers of its start and its end."""
     found = [Word(0, 0, "", "^")]
     for one in _TOKEN.finditer(text):
         start, end = one.span()
@@ -92,10 +91,10 @@ def _within(span: Span, others: Sequence[Span]) -> list[Span]:
 
 
 class Matcher:
-    """Rules that are ready to be matched."""
+    """Rules compiled for matching."""
 
     def __init__(self, rules: Iterable[Rule], classes: Classes) -> None:
-        """`ReviserError` says which way of a rule cannot be read, and why."""
+        """Raises `ReviserError` for a rule that cannot be read."""
         self._patterns: dict[str, list[Pattern]] = {}
         reader = PatternReader(classes)
         for rule in rules:
@@ -105,11 +104,11 @@ class Matcher:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Words and marks without which no rule matches."""
+        """The words and marks of which every match contains at least one."""
         return frozenset(self._patterns)
 
     def find(self, text: str, protected: Sequence[Span] = (), quoted: Sequence[Span] = ()) -> list[Found]:
-        """What rules correct in a sentence, in order, none over another; `quoted` parts are speech."""
+        """The corrections by rules in a sentence, in order and without overlaps; `quoted` ranges are direct speech."""
         found = self._once(text, protected, quoted)
         if not found:
             return []
@@ -135,7 +134,7 @@ class Matcher:
         return [Found(*one, sure, names, every[0].kind, why) for one in _differences(text, after, places)]
 
     def find_in(self, paragraph: Paragraph) -> list[tuple[Span, list[Found]]]:
-        """The sentences of a paragraph in which rules correct something, and this, with places in the sentence."""
+        """The sentences of a paragraph with corrections by rules, which have places within the sentence."""
         text = paragraph.text
         if text.isupper():
             return []
@@ -177,8 +176,7 @@ class Matcher:
 
 
 def _matches(pattern: Pattern, words: Sequence[Word], start: int) -> bool:
-    """Whether the words from a place on are what a pattern wants that names some of them, and nothing around them
-    speaks against it."""
+    """Whether the words from `start` on match a pattern with words in it, and its conditions hold."""
     for place, element in enumerate(pattern.elements, start):
         word = words[place]
         if element.same is not None and (not word.key or word.key != words[start + element.same].key):
@@ -196,7 +194,7 @@ def _matches(pattern: Pattern, words: Sequence[Word], start: int) -> bool:
 
 
 def _holds(conditions: Conditions, words: Sequence[Word], place: int) -> bool:
-    """Whether the words of a sentence, and those before a place, are what a rule wants."""
+    """Whether the words of a sentence, and those before a place, meet the conditions of a rule."""
     return not (
         _has(words, conditions.unless_with)
         or (conditions.only_with and not _has(words, conditions.only_with))
@@ -206,7 +204,7 @@ def _holds(conditions: Conditions, words: Sequence[Word], place: int) -> bool:
 
 
 def _clause(words: Sequence[Word], end: int) -> Sequence[Word]:
-    """The words of a clause before a place."""
+    """The words of the clause that ends at a place."""
     start = next((at for at in range(end - 1, -1, -1) if words[at].key in _CLAUSE), 0)
     return words[start:end]
 
@@ -216,7 +214,7 @@ def _has(words: Sequence[Word], some: frozenset[str]) -> bool:
 
 
 def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, last: int) -> Found | None:
-    """What a pattern puts in the place of words; None where that cannot be done."""
+    """The correction that a pattern makes of some words; None if it cannot be made."""
     elements = pattern.elements[pattern.first : pattern.last]
     put = []
     for piece in pattern.put:
@@ -247,7 +245,7 @@ def _found(start: int, end: int, new: str, rule: Rule) -> Found:
 
 
 def apply(text: str, found: Sequence[Found]) -> str:
-    """The text with what was found in it corrected."""
+    """The text after the corrections."""
     for one in reversed(found):
         text = text[: one.start] + one.new + text[one.end :]
     return text
@@ -260,13 +258,14 @@ def _replaced(places: list[int], found: Sequence[Found]) -> list[int]:
 
 
 def _moved(span: Span, places: Sequence[int]) -> Span:
-    """Where a stretch of the first text is in a later one."""
+    """The range in a later text of a range of the first text."""
     inside = [now for now, place in enumerate(places) if span.start <= place < span.end]
     return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
 
 
 def _differences(text: str, after: str, places: Sequence[int]) -> list[tuple[int, int, str]]:
-    """What became of a text, by where each character comes from."""
+    """The differences of a text from `after`, whose characters come from the offsets `places`: start, end and new
+    text."""
     found = []
     start, put = 0, ""
     for place, character in zip([*places, len(text)], [*after, ""], strict=True):

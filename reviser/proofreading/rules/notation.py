@@ -40,18 +40,18 @@ _PROPERTIES: Final = (*_CONDITIONS, "why", "kind", "confidence", "speech", "mend
 
 
 class RuleBook:
-    """Rules in the order in which they are tried, and the words that they name."""
+    """Rules in the order in which they are tried, and the word classes and forms that they use."""
 
     def __init__(self, classes: Classes, forms: Forms = FORMS) -> None:
-        """A book without rules that knows some words: those of another book, for the rules of somebody else."""
+        """An empty book with the classes and forms of another one, so that a user's rules can use them."""
         self.rules: list[Rule] = []
         self.classes = dict(classes)
         self.forms = forms
 
     def read(self, text: str, source: str) -> None:
-        """Add what a text says; `source` is its name for whoever has made a mistake in it.
+        """Add the rules in a text; `source` names it in errors.
 
-        `ReviserError` says in one sentence what cannot be read, and where.
+        Raises `ReviserError`, with one sentence and a line number, for what cannot be read.
         """
         for number, head, lines in _entries(text, source):
             word, _, rest = head.partition(" ")
@@ -68,7 +68,7 @@ class RuleBook:
                 raise _NotationError(f"{source}, line {number}: {error}") from None
 
     def _define(self, head: str) -> None:
-        """Take down a class of words, or forms of words."""
+        """Add a word class, or word forms."""
         named, colon, words = head.partition(":")
         what, _, name = named.partition(" ")
         if not colon or what not in ("class", "verbs", "plurals", "doubling") or bool(name) is not (what == "class"):
@@ -91,7 +91,7 @@ class RuleBook:
 
 
 class _NotationError(ReviserError):
-    """An error that names its place."""
+    """An error with its place in the file."""
 
 
 class _Line(NamedTuple):
@@ -100,7 +100,8 @@ class _Line(NamedTuple):
 
 
 def _entries(text: str, source: str) -> Iterator[tuple[int, str, list[_Line]]]:
-    """What starts at the left edge, with its line, and the lines that belong to it; lines that go on are joined."""
+    """The entries of a file: each line at the left edge with its number and the lines that belong to it; continued
+    lines are joined."""
     entry: tuple[int, str, list[_Line]] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -123,7 +124,7 @@ def _entries(text: str, source: str) -> Iterator[tuple[int, str, list[_Line]]]:
 
 
 def _joined(before: str, more: str) -> str:
-    """A line with what goes on with it; words with | between them stay one element."""
+    """A line joined with its continuation; words separated by | stay one element."""
     return before + more if before.endswith("|") else f"{before} {more}"
 
 
@@ -148,7 +149,7 @@ def _rule(name: str, lines: Iterable[_Line], source: str) -> Rule:
 
 
 def _property(name: str, value: str) -> Mapping[str, Any]:
-    """A property as an argument of `Rule`."""
+    """A property as a keyword argument of `Rule`."""
     if name in _CONDITIONS:
         return {_CONDITIONS[name]: value}
     if name == "kind":

@@ -1,4 +1,4 @@
-"""Patterns of rules: the ways in which a mistake is made, read and ready to be matched.
+"""Patterns of rules: the ways of making a mistake, parsed for matching.
 
 A way is written as words and what they become: "could|should [of] been|gone -> have". The part in brackets is
 replaced, the rest must stand beside it. Elements, with spaces between:
@@ -28,7 +28,7 @@ from reviser.proofreading.rules.classes import Classes, WordClass, class_named
 from reviser.proofreading.suggestion import Kind
 
 SURE: Final = 0.95
-"""The confidence in a rule that says nothing else."""
+"""The default confidence of a rule."""
 
 _MARKED = re.compile(r"\{([^|{}]*)\|([^{}]*)\}")
 _PUT = re.compile(r"\$[1-9]")
@@ -36,10 +36,10 @@ _PUT = re.compile(r"\$[1-9]")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A mistake, in all `ways` that it is made, and sentences that show it.
+    """A mistake, in all `ways` that it is made, and example sentences.
 
-    In what it `mends`, "{old|new}" stands where the rule puts new words. The sentences that it `leaves` are near
-    misses. A rule that is not for `speech` leaves that alone, which may be in a dialect.
+    In the examples of `mends`, "{old|new}" marks the correction. The sentences in `leaves` are near misses, which must
+    stay. A rule that is not for `speech` is not applied to direct speech, which may be in dialect.
     """
 
     name: str
@@ -47,9 +47,9 @@ class Rule:
     mends: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
     why: str = ""
-    """A sentence for whoever made the mistake."""
+    """A sentence that explains the mistake to its author."""
     kind: Kind | None = None
-    """The kind of the mistake; without one it is told by the words."""
+    """The kind of the mistake; by default it follows from the words."""
     confidence: float = SURE
     speech: bool = True
     unless: str = ""
@@ -62,7 +62,7 @@ class Rule:
     """Words of which one must be in its sentence, written as an element."""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The sentences that it mends, before and after."""
+        """The sentences of `mends`, before and after the correction."""
         return [(_MARKED.sub(r"\1", one), _MARKED.sub(r"\2", one)) for one in self.mends]
 
 
@@ -70,10 +70,11 @@ WordList = frozenset[str] | Mapping[str, str]
 
 
 class Element(NamedTuple):
-    """What a word may be: one of `words`, which may become others; or what `test` is true for; or the word at the
-    place `same`.
+    """One element of a pattern: one of `words` (which may have replacements), a word that meets `test`, or the same
+    word as at position `same`.
 
-    `number` counts the elements in brackets."""
+    `number` counts the elements in brackets.
+    """
 
     words: WordList = frozenset()
     test: Callable[[str], bool] | None = None
@@ -82,7 +83,7 @@ class Element(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """Words in a sentence that decide whether a rule applies."""
+    """Conditions on other words of the sentence."""
 
     unless: frozenset[str]
     unless_in_clause: frozenset[str]
@@ -91,7 +92,7 @@ class Conditions(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """One way of a rule, without optional elements; the words from `first` up to `last` become `put`."""
+    """One way of a rule, without optional elements; the words from `first` up to `last` are replaced by `put`."""
 
     rule: Rule
     elements: tuple[Element, ...]
@@ -102,20 +103,20 @@ class Pattern(NamedTuple):
     behind: frozenset[str]
     conditions: Conditions
     anchor: int
-    """The first element that names its words."""
+    """The index of the first element with a list of words; matching starts there."""
     beside: tuple[tuple[int, WordList], ...]
-    """The others that do, by how far they are from the anchor."""
+    """The other elements with a list of words, by their distance from the anchor."""
 
 
 class PatternReader:
-    """Makes patterns of rules; what an element names is looked up once."""
+    """Parses the patterns of rules; the words of each element are looked up once."""
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
         self._read: dict[str, WordClass] = {}
 
     def patterns(self, rule: Rule) -> list[Pattern]:
-        """All patterns of a rule; `ReviserError` says what of it cannot be read, and why."""
+        """All patterns of a rule; raises `ReviserError` for what cannot be read."""
         try:
             return self._patterns(rule)
         except ReviserError as error:
@@ -157,7 +158,7 @@ class PatternReader:
         return Element(test=words, number=number) if callable(words) else Element(words, number=number)
 
     def _listed(self, text: str) -> frozenset[str]:
-        """The words of a condition, which is written as an element."""
+        """The words of a condition, written like an element."""
         words = self._words(text) if text else frozenset[str]()
         if callable(words):
             raise ReviserError(f"{text} is no list of words")
@@ -177,7 +178,7 @@ class PatternReader:
 
 
 def _parts(way: str) -> tuple[list[str], list[str], list[str], tuple[str | int, ...]]:
-    """The elements of a way before its brackets, in them and behind them, and what it puts there."""
+    """The elements of a way before, in and after its brackets, and the replacement."""
     shown, arrow, put = (part.strip() for part in way.partition("->"))
     start, opened, rest = shown.partition("[")
     inside, closed, end = rest.partition("]")

@@ -1,4 +1,4 @@
-"""The sound that a word surely starts with, which decides between "a" and "an"."""
+"""The initial sound of a word, which decides between "a" and "an"."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PEOPLES: Final = frozenset(
 
 
 def vowel_sound(word: str) -> bool:
-    """Whether a word surely starts with the sound of a vowel: "hour", not "user"."""
+    """Whether a word certainly starts with a vowel sound: "hour", not "user"."""
     small = word.lower()
     if not _is_named(word) or _CONSONANT_START.fullmatch(small):
         return False
@@ -44,13 +44,13 @@ def vowel_sound(word: str) -> bool:
 
 
 def consonant_sound(word: str) -> bool:
-    """Whether a word surely starts with the sound of a consonant: "user", not "hour"."""
+    """Whether a word certainly starts with a consonant sound: "user", not "hour"."""
     small = word.lower()
     return _is_named(word) and bool(_CONSONANT_START.fullmatch(small) or _CONSONANT_SOUND.match(small))
 
 
 def _is_named(word: str) -> bool:
-    """Whether something is a word that an article may go with, and no letters that are named one by one."""
+    """Whether something is an ordinary word, not an abbreviation spoken letter by letter."""
     if re.search(r"[^suoi]s$", word):
         # It may be a verb: "if a equals b".
         return False

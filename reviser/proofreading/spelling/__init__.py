@@ -1,1 +1,1 @@
-"""Misspellings: which words are not English, what they may stand for, and which of that the model finds likely."""
+"""Spelling: words that are not English, their possible corrections, and the model's choice among these."""

@@ -1,5 +1,4 @@
-"""What a word that is not in the list may be a misspelling of: words of the list that are near to it, and what
-makes them near.
+"""Candidates for the correction of an unknown word: listed words at a small distance from it.
 
 The distance counts letters that were put in, left out, exchanged or transposed. Slips that are common count less:
 doubled letters, vowels for one another, letters that sound alike or are neighbours on a keyboard, an apostrophe
@@ -19,13 +18,13 @@ from reviser.proofreading import english
 from reviser.proofreading.spelling.dictionary import LARGEST, LETTERS, Dictionary
 
 MOST: Final = 10
-"""Candidates of a word, at the most."""
+"""The most candidates of a word."""
 ALWAYS: Final = -1.0
-"""The distance of what a word always stands for, such as "alot"."""
+"""The distance of a fixed correction, such as that of "alot"."""
 SHORTEST: Final = 3
-"""Shorter words are not taken for misspellings: too many words are near to them."""
+"""The length of the shortest word that is corrected: shorter ones have too many neighbours."""
 ONE_SLIP: Final = 0.65
-"""A candidate is so far at the most if two letters changed places, or a letter is doubled or should be."""
+"""The largest distance of one common slip: two letters transposed, or a letter wrongly single or doubled."""
 
 _COMMON: Final = 35
 _MOST_COMMON: Final = 10
@@ -43,7 +42,7 @@ _SPLIT: Final = 0.6
 _SPLIT_LONG: Final = 1.2
 _LONG: Final = 4
 CAPITAL: Final = 0.2
-"""How far a word is from the same with a capital."""
+"""The distance of a word from itself with a capital."""
 _FORM: Final = 0.9
 _SOUND: Final = 0.8
 # A common word that is so near leaves no doubt that would be worth a search by sound.
@@ -74,7 +73,7 @@ _PREFIXES = (("in", "en"), ("en", "in"), ("im", "em"), ("em", "im"))
 
 
 class Candidate(NamedTuple):
-    """A word, or two, that a misspelling may stand for: how far it is, and the size of the list that has it."""
+    """A possible correction, of one word or two: its distance, and the size of the list that has it."""
 
     text: str
     distance: float
@@ -86,13 +85,13 @@ class Candidate(NamedTuple):
 
     @property
     def rank(self) -> float:
-        """How far it is, where rarer words are further."""
+        """The distance, increased for rarer words."""
         return self.distance + _PER_SIZE * self.size
 
 
 @lru_cache(maxsize=4096)
 def candidates(word: str, known: Dictionary) -> tuple[Candidate, ...]:
-    """What a word in small letters may stand for, the likeliest by spelling first."""
+    """The possible corrections of a lower-case word, best first by spelling."""
     if word == "i":
         return (Candidate("I", CAPITAL, 10),)
     found = {one.text: one for one in _split(word, known)}
@@ -111,7 +110,7 @@ def _order(one: Candidate) -> tuple[float, str]:
 
 
 def _split(word: str, known: Dictionary) -> list[Candidate]:
-    """The word as two common words."""
+    """The word divided into two common words."""
     found = []
     for cut in range(1, len(word)):
         parts = word[:cut], word[cut:]
@@ -127,7 +126,7 @@ def _split(word: str, known: Dictionary) -> list[Candidate]:
 
 
 def _forms(word: str, known: Dictionary) -> list[Candidate]:
-    """The irregular forms of a verb that has got a regular one: "buyed"."""
+    """The irregular forms of a verb written with a regular ending: "buyed"."""
     bases = {word.removesuffix("ed"), word.removesuffix("d"), word.removesuffix("ed")[:-1]} - {word}
     if not word.endswith("ed"):
         return []
@@ -139,7 +138,7 @@ def _forms(word: str, known: Dictionary) -> list[Candidate]:
 
 
 def _by_sound(word: str, known: Dictionary) -> list[Candidate]:
-    """Words that are near to another spelling of the same sounds: "fisical", "enuff"."""
+    """The words near to another spelling of the same sounds: "fisical", "enuff"."""
     others = [word.replace(old, new, 1) for old, new in _SOUNDS if old in word]
     others += [new + word.removeprefix(old) for old, new in _PREFIXES if word.startswith(old)]
     return [
@@ -151,17 +150,17 @@ def _by_sound(word: str, known: Dictionary) -> list[Candidate]:
 
 
 def _furthest(length: int) -> float:
-    """How far a candidate may be from a word of so many letters."""
+    """The largest distance of a candidate for a word of `length` letters."""
     return 1.3 if length <= 4 else 2.0 if length <= 6 else 2.6
 
 
 def _furthest_common(length: int) -> float:
-    """How far one of the most common words may be from a word of so many letters."""
+    """The largest distance of one of the most common words for a word of `length` letters."""
     return max(1.7, _furthest(length))
 
 
 def _near(word: str, known: Dictionary) -> list[Candidate]:
-    """Words that are near."""
+    """The listed words within the largest distance."""
     typed = np.array([LETTERS.index(letter) for letter in word], dtype=np.int8)
     spelled = known.spelled
     mask = np.int32(np.bitwise_or.reduce(np.int32(1) << typed.astype(np.int32)))
@@ -189,7 +188,7 @@ def _near(word: str, known: Dictionary) -> list[Candidate]:
 
 @cache
 def _bits() -> NDArray[np.int8]:
-    """How many bits a number of 16 bits has."""
+    """The number of set bits of each number of 16 bits."""
     numbers = np.arange(1 << 16)
     counts: NDArray[np.int8] = np.zeros(len(numbers), dtype=np.int8)
     for bit in range(16):
@@ -199,7 +198,7 @@ def _bits() -> NDArray[np.int8]:
 
 @cache
 def _exchanges() -> NDArray[np.float32]:
-    """What it counts to write one letter for another."""
+    """The cost of replacing each letter by each other."""
     costs = np.ones((len(LETTERS), len(LETTERS)), dtype=np.float32)
 
     def lower(one: str, other: str, cost: float) -> None:
@@ -220,7 +219,7 @@ def _exchanges() -> NDArray[np.float32]:
 
 @cache
 def _missing() -> NDArray[np.float32]:
-    """What it counts to leave a letter out, or to put one in."""
+    """The cost of inserting or removing each letter."""
     costs = np.ones(len(LETTERS), dtype=np.float32)
     for letter in "aeiouh":
         costs[LETTERS.index(letter)] = 0.8
@@ -229,7 +228,7 @@ def _missing() -> NDArray[np.float32]:
 
 
 def _distances(typed: NDArray[np.int8], letters: NDArray[np.int8], lengths: NDArray[np.int8]) -> NDArray[np.float32]:
-    """How far each of some words is from what was typed."""
+    """The distance of each word in a table from the typed one."""
     count = len(letters)
     if not count:
         return np.zeros(0, dtype=np.float32)

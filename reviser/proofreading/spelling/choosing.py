@@ -1,4 +1,4 @@
-"""Which candidate for an unknown word the model finds likely, and how likely it is that the word stays.
+"""The model's choice among the candidates for unknown words, and the probability that a word stays.
 
 Each candidate is judged in two ways. By overtyping: behind the draft, the probability of the actions that put the
 candidate in the place of the word, and of those that keep the word. From left to right: the probability of the
@@ -27,11 +27,11 @@ _BEHIND: Final = 6
 # No misspelling of those that the weights were fitted on was kept with so high a probability.
 _CERTAIN: Final = -0.05
 LIKELIEST: Final = 2
-"""Candidates of a word that are read from left to right."""
+"""The number of candidates of a word that are read from left to right."""
 
 
 class TokenSpan(NamedTuple):
-    """Tokens of a passage."""
+    """A range of tokens in a passage."""
 
     start: int
     end: int
@@ -39,11 +39,10 @@ class TokenSpan(NamedTuple):
 
 @dataclass
 class MisspeltPlace:
-    """An unknown word in a passage: its tokens, and those of what it may become.
+    """An unknown word in a passage: its tokens, and those of each candidate.
 
-    `kept` says how likely it is that the word stays, `chances` how likely each candidate is: log-probabilities by
-    overtyping. `readings` are log-probabilities from left to right, by the numbers of candidates, and of the word
-    as None.
+    `kept` is the log-probability by overtyping that the word stays, `chances` are those of the candidates. `readings`
+    are log-probabilities from left to right, by the index of the candidate, with the key None for the word itself.
     """
 
     word: str
@@ -56,44 +55,43 @@ class MisspeltPlace:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the model was asked about all candidates."""
+        """Whether the model has scored all candidates."""
         return len(self.chances) == len(self.tokens)
 
     @property
     def is_certain(self) -> bool:
-        """Whether the model keeps the word without a doubt: then nothing is asked about its candidates."""
+        """Whether the model keeps the word without doubt: then no candidate is scored."""
         return self.kept > _CERTAIN and all(one.distance > ALWAYS for one in self.candidates)
 
     def likeliest(self, count: int) -> list[int]:
-        """The numbers of the candidates that are likeliest by overtyping and spelling."""
+        """The indices of the best candidates by overtyping and spelling."""
         ranks = [*map(rank, self.candidates, self.chances)]
         return sorted(range(len(ranks)), key=ranks.__getitem__, reverse=True)[:count]
 
 
 def rank(candidate: Candidate, chance: float) -> float:
-    """What decides which candidates are likeliest by overtyping and spelling."""
+    """The score of a candidate by overtyping and spelling."""
     return chance - 3 * candidate.distance
 
 
 class PlaceJudge(Protocol):
-    """Decides about places while they are read."""
+    """Decides about unknown words while a passage is read."""
 
     def choose(self, place: MisspeltPlace) -> int | None:
-        """Which candidate is in a place for the time being, while the words behind it are judged; None keeps the
-        word."""
+        """The index of the candidate to assume while later words are judged; None keeps the word."""
 
     def next_to_read(self, place: MisspeltPlace, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
-        """Which candidate is read next; None if no other one matters.
+        """The index of the candidate to read next; None if no other one can matter.
 
-        The log-probabilities of candidates are known of those that were `read`; of others they are no more than
-        `bounds`.
+        `bounds` are the exact log-probabilities of candidates that were `read`, and upper bounds of the others.
         """
 
 
 def place_of(
     tokenizer: Tokenizer, ends: Sequence[int], text: str, at: tuple[int, int], found: Sequence[Candidate]
 ) -> MisspeltPlace:
-    """A word of a passage, whose tokens end at `ends` of its bytes, with its candidates in tokens."""
+    """An unknown word of a passage with its candidates in tokens; `ends` are the byte offsets at which the passage's
+    tokens end."""
     start, end = (len(text[:place].encode()) for place in at)
     bounds = [0, *ends]
     low = max(number for number, bound in enumerate(bounds) if bound <= start)
@@ -106,20 +104,20 @@ def place_of(
 
 
 def as_written(word: str, meant: str) -> str:
-    """What a word becomes, with its capital."""
+    """The correction `meant` with the capital of `word`."""
     return as_opening(meant) if word[0].isupper() else meant
 
 
 def as_opening(word: str) -> str:
-    """A word as a sentence starts with it."""
+    """A word with a capital, as at the start of a sentence."""
     return word[0].upper() + word[1:]
 
 
 class Overtyped:
-    """Reads by overtyping what becomes of the unknown words of a passage, one after the other.
+    """Scores the candidates for the unknown words of a passage by overtyping, one word after the other.
 
-    `is_kept` as long as no candidate was chosen; `choice_scores` are then those of the first places of the passage, as
-    far as it was read.
+    `is_kept` while no candidate was chosen; `choice_scores` are then the scores of the first places of the passage, as far
+    as it was read.
     """
 
     def __init__(
@@ -133,7 +131,7 @@ class Overtyped:
         *,
         watching: bool = False,
     ) -> None:
-        """With `watching`, take down the choice scores of all that stays."""
+        """With `watching`, the scores of all tokens that stay are recorded."""
         self.rules = rules
         self.enough: float | None = None
         self.over = False
@@ -156,12 +154,12 @@ class Overtyped:
 
     @property
     def longest(self) -> int:
-        """As many ids, or fewer, the reading takes to its end."""
+        """An upper bound of the number of ids that the reading needs."""
         more = sum(max(map(len, place.tokens), default=0) for place in self.places)
         return len(self._written) + 2 * len(self._passage) + more + 2
 
     def give_up(self) -> None:
-        """End the reading: the model has no room for more."""
+        """End the reading: the model's context is full."""
         self.over = True
         self.is_kept = False
 
@@ -192,14 +190,14 @@ class Overtyped:
             self.asked = {place + len(copied): ids for place, ids in self.asked.items()}
 
     def _watch(self, choice_scores: Sequence[ChoiceScores]) -> Sequence[ChoiceScores]:
-        """Take down the choice scores of what stays, and return those of the word."""
+        """Record the scores of tokens that stay, and return those of the word."""
         start = self.places[self._number].span.start
         copied = max(start - len(self.choice_scores), 0)
         self.choice_scores = [*self.choice_scores[: start - copied], *choice_scores]
         return choice_scores[copied:]
 
     def _actions(self, old: Sequence[int], new: Sequence[int]) -> list[int]:
-        """What makes one of the other: tokens that both begin and end with stay."""
+        """The actions that turn one list of tokens into the other; the common prefix and suffix stay."""
         front = 0
         while front < min(len(old), len(new)) and old[front] == new[front]:
             front += 1
@@ -212,7 +210,7 @@ class Overtyped:
         return [*old[:front], *[self.rules.vocabulary.delete_id] * gone, *middle, *ending]
 
     def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
-        """Take down what the model says of one way, and go on to the next."""
+        """Record the model's scores of one candidate, and go on to the next."""
         place = self.places[self._number]
         if self._watching and self._way == 0:
             choice_scores = self._watch(choice_scores)
@@ -237,8 +235,7 @@ class Overtyped:
 
 
 class SpellingReader:
-    """Reads from left to right what becomes of the unknown words of a passage: the words, and their likeliest
-    candidates."""
+    """Scores the unknown words of a passage and their best candidates from left to right."""
 
     def __init__(
         self,
@@ -250,7 +247,7 @@ class SpellingReader:
         judge: PlaceJudge,
         likeliest: int = LIKELIEST,
     ) -> None:
-        """Read `doubtful` ones of the places; in all others is what the judge chooses."""
+        """Only `doubtful` places are scored; in the others, the judge's choice is assumed."""
         self.rules = rules
         self.enough: float | None = None
         self._passage = list(passage)
@@ -284,7 +281,7 @@ class SpellingReader:
         self._ask()
 
     def _text(self, start: int, end: int) -> list[int]:
-        """Tokens of the passage, with what was chosen for the places that are wholly in them."""
+        """A range of the passage's tokens, with the chosen candidates of the places that are wholly in it."""
         found: list[int] = []
         for place, number in self._chosen:
             if number is not None and start <= place.span.start and place.span.end <= end:
@@ -293,11 +290,11 @@ class SpellingReader:
         return [*found, *self._passage[start:end]]
 
     def give_up(self) -> None:
-        """End the reading: the model has no room for more."""
+        """End the reading: the model's context is full."""
         self.over = True
 
     def _ask(self) -> None:
-        """Read the next text of which not all is known."""
+        """Read the next text that is not fully scored."""
         while self._tasks:
             place, ways, at, number = self._tasks[0]
             if not ways.is_known(at):
@@ -308,7 +305,7 @@ class SpellingReader:
         self.over = True
 
     def take(self, choice_scores: Sequence[ChoiceScores]) -> None:
-        """Take down what the model says of one text, and go on to the next."""
+        """Record the model's scores of one text, and go on to the next."""
         _, ways, at, _ = self._tasks[0]
         ways.take(at, choice_scores)
         self._ask()

@@ -1,4 +1,4 @@
-"""The English words that the proofreader knows, each with a size: the smaller, the more common.
+"""The list of English words, each with a size: the smaller, the more common.
 
 The list is SCOWL's, in British and American spelling (`scripts/build_word_list.py`). It is read when it is first
 needed.
@@ -19,11 +19,11 @@ LARGEST: Final = 70
 """The size of the rarest words in the list."""
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz'"
 LONGEST: Final = 20
-"""Longer words are known, but nothing is taken for a misspelling of them."""
+"""The length of the longest word that is a candidate."""
 
 
 class Spelled(NamedTuple):
-    """Words of the list that a misspelling may stand for: their letters as numbers, and which letters they have."""
+    """The words that may be candidates: their letters as numbers, their lengths, and bit masks of their letters."""
 
     words: list[str]
     letters: NDArray[np.int8]
@@ -38,8 +38,8 @@ class Dictionary:
         self._sizes = sizes
 
     def size(self, word: str) -> int | None:
-        """The size of a word as it may be written in a text, with a capital, in capitals or as a genitive; None if
-        it is unknown."""
+        """The size of a word as written in a text, possibly capitalised or with a genitive ending; None if it is
+        unknown."""
         plain = word.replace("’", "'")
         bare = plain.removesuffix("'s").removesuffix("'S").removesuffix("'")
         for form in (plain, bare) if bare != plain else (plain,):
@@ -49,11 +49,11 @@ class Dictionary:
         return None
 
     def knows(self, word: str) -> bool:
-        """Whether a word, as it may be written in a text, is in the list."""
+        """Whether a word, as written in a text, is in the list."""
         return self.size(word) is not None
 
     def is_name(self, word: str) -> bool:
-        """Whether the list has a word with the capital that it is written with."""
+        """Whether the list has a word with the capital as written."""
         plain = word.replace("’", "'")
         return plain[:1].isupper() and (
             plain in self._sizes or plain.removesuffix("'s").removesuffix("'") in self._sizes
@@ -69,7 +69,7 @@ class Dictionary:
 
     @cached_property
     def spelled(self) -> Spelled:
-        """The words in small letters, and names without their capital, to be compared with others."""
+        """The lower-case words, and names without their capital, in a table for comparing spellings."""
         known = set(LETTERS)
         words = [word for word in self._sizes if len(word) <= LONGEST and known.issuperset(word.lower())]
         padded = np.array([word.lower() for word in words], dtype=f"S{LONGEST}")
@@ -87,7 +87,7 @@ class Dictionary:
 
 @cache
 def dictionary(path: Path = SHIPPED) -> Dictionary:
-    """The list that comes along, or another file of its form."""
+    """The bundled list, or another file in the same format."""
     sizes = {}
     for line in lzma.decompress(path.read_bytes()).decode().splitlines():
         size, *words = line.split(" ")

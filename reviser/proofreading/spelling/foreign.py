@@ -1,4 +1,4 @@
-"""Which passages of a paragraph are in another language than English.
+"""Passages of a paragraph in another language than English.
 
 What speaks for a language is added up, word by word, as logarithms of how much likelier a word is in English than
 in the other language: by the pairs of its letters (`letters`), by the small words of both (`small_words`), and by
@@ -25,21 +25,21 @@ from reviser.proofreading.spelling.dictionary import LONGEST, Dictionary
 from reviser.prose import Paragraph, Span, sentences
 
 ENGLISH_AT_FIRST: Final = 4.0
-"""What speaks for English before anything is read: most texts that are proofread are in English."""
+"""The prior log-odds of English: most proofread texts are in English."""
 SMALL_WORD: Final = 3.0
-"""How much a small word of a language speaks for it."""
+"""The evidence of a function word for its language."""
 KNOWN: Final = 1.5
-"""How much a word in the list of English words speaks for English."""
+"""The evidence of a listed English word for English."""
 ACCENT: Final = 1.5
-"""How much an unknown word with other letters than those of English speaks against it."""
+"""The evidence of an unknown word with letters that English does not have, against English."""
 OTHER_SCRIPT: Final = 4.0
-"""The same for a word in another script."""
+"""The evidence of a word in another script, against English."""
 MOST_OF_WORD: Final = 4.0
-"""What the letters of one word may count at the most."""
+"""The bound of the evidence from the letters of one word."""
 MOST_OF_REST: Final = 4.0
-"""What the rest of its paragraph may count for a sentence at the most."""
+"""The bound of the evidence that the rest of the paragraph gives for a sentence."""
 STRETCH: Final = 15.0
-"""What must speak for another language in a part of an English sentence."""
+"""The evidence needed to take a part of an English sentence for another language."""
 
 # How much of what the rest of a paragraph says counts.
 _OF_REST: Final = 0.3
@@ -62,22 +62,22 @@ _MOST_COMPARED: Final = 16
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 Leads = NDArray[np.float32]
-"""How much speaks for English against each other language."""
+"""Log-likelihood ratios: English over each other language."""
 
 
 class _Said(NamedTuple):
-    """A word from `start` to `end` of a paragraph, and what it says."""
+    """A word from `start` to `end` of a paragraph, and its evidence."""
 
     start: int
     end: int
     leads: Leads
     unknown: str
-    """The word, if it may be a misspelt one."""
+    """The word if it may be misspelt, else empty."""
 
 
 @lru_cache(maxsize=1024)
 def foreign_in(paragraph: Paragraph, known: Dictionary) -> tuple[Span, ...]:
-    """The sentences of a paragraph that are in another language, and the parts of sentences that are."""
+    """The foreign sentences of a paragraph, and the foreign parts of English ones."""
     read = [(span, [*_said(paragraph, span, known)]) for span in sentences(paragraph)]
     sums = [_sum(words) for _, words in read]
     whole = np.sum(sums, axis=0) if sums else _sum([])
@@ -104,7 +104,7 @@ def _sum(words: Sequence[_Said]) -> Leads:
 
 
 def _is_foreign(words: Sequence[_Said], beside: Leads, known: Dictionary) -> bool:
-    """Whether words are in another language, with what is to be added to what they say."""
+    """Whether words are in another language; `beside` is further evidence."""
     total = _sum(words) + beside
     least = float(total.min())
     if abs(least) < _DOUBT:
@@ -113,7 +113,7 @@ def _is_foreign(words: Sequence[_Said], beside: Leads, known: Dictionary) -> boo
 
 
 def _nearness(words: Sequence[_Said], known: Dictionary) -> float:
-    """How much it speaks for English that unknown words are near to English ones, or against it that they are far."""
+    """The evidence from unknown words: for English if they are near to English words, against it if they are far."""
     unknown = [one.unknown for one in words if one.unknown][:_MOST_COMPARED]
     return sum(_nearness_of(word, known) for word in unknown)
 
@@ -126,7 +126,7 @@ def _nearness_of(word: str, known: Dictionary) -> float:
 
 
 def _stretches(words: Sequence[_Said], known: Dictionary) -> Iterator[Span]:
-    """The part of an English sentence that speaks most for another language, if it speaks for it clearly."""
+    """The part of an English sentence with the most evidence for another language, if that is clear."""
     against = -np.stack([one.leads for one in words])
     low, high, most = 0, 0, 0.0
     for said in against.T:
@@ -157,7 +157,7 @@ def _said(paragraph: Paragraph, span: Span, known: Dictionary) -> Iterator[_Said
 
 @lru_cache(maxsize=1 << 14)
 def _leads(word: str, is_known: bool, named: bool) -> Leads:
-    """What a word in small letters says."""
+    """The evidence of a lower-case word."""
     elided, _, rest = word.rpartition("'")
     foreign = _foreign_small_words()
     against = foreign.get(word)
@@ -183,7 +183,7 @@ def _leads(word: str, is_known: bool, named: bool) -> Leads:
 
 @cache
 def _foreign_small_words() -> dict[str, Leads]:
-    """Each small word of other languages, with a one for those that have it."""
+    """The function words of other languages, each with a 1 for the languages that have it."""
     languages = letter_pairs().languages
     found: dict[str, Leads] = {}
     for number, name in enumerate(languages):

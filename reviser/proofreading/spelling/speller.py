@@ -1,4 +1,4 @@
-"""Corrections of words that are not in the list of English words, each with a confidence.
+"""The speller: corrections of words that are not in the list of English words, each with a confidence.
 
 The confidence is a logistic model of a choice: between the candidates for a word and the word itself. Each has a
 score from how likely the model finds it (`choosing`), how far its spelling is and how common it is (`candidates`).
@@ -37,7 +37,7 @@ from reviser.prose import Paragraph
 
 
 class FeatureWeights(NamedTuple):
-    """What each feature adds to the score of a candidate, or of the word itself; see `features`."""
+    """The weights of the features of a candidate, or of the word itself; see `features`."""
 
     chance: float
     reading: float
@@ -48,25 +48,30 @@ class FeatureWeights(NamedTuple):
 
 
 OVERTYPED: Final = FeatureWeights(0.46, 0.0, -1.54, -0.36, -2.5, -3.98)
-"""Before words were read from left to right."""
+"""The weights for candidates scored by overtyping alone."""
 READ: Final = FeatureWeights(0.2, 0.37, -2.67, -0.37, -1.9, 0.21)
-"""When they were."""
+"""The weights for candidates also scored from left to right."""
 PRIOR: Final = 1.5
-"""What is taken off the score of the word itself: people misspell more words than were misspelt where the weights were fitted.
+"""Subtracted from the score of the word itself: people misspell more words than the texts have in which the weights
+were fitted.
 
-It was chosen on the first sentences of JFLEG's dev set."""
+Chosen on the first sentences of JFLEG's dev set.
+"""
 DOUBTED: Final = 0.9
 NEAR: Final = 1.25
-"""If overtyping says with such a probability that a word does not stay, and a candidate is so near, one of the candidates has that probability.
+"""If overtyping gives a probability of `DOUBTED` that a word does not stay, and a candidate is at most this far, all
+candidates together get that probability.
 
-It may say so without finding one of them likely, where other words beside it are wrong as well ("our enviroment have")."""
+Overtyping may doubt a word without finding one candidate likely, where other words beside it are wrong as well ("our
+enviroment have").
+"""
 # How far a misspelling mostly is from what was meant, at the most, where the size of a list counts too.
 _NEAR_ENOUGH: Final = 1.3
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
-"""Between these probabilities words are read from left to right too."""
+"""Words with a probability between these two are also read from left to right."""
 PLAIN: Final = 0.95
-"""The confidence in what a misspelling plainly stands for, which is seen without reading the sentence."""
+"""The confidence of an obvious correction, made without reading the sentence."""
 _PLAIN_LETTERS: Final = 5
 # A rare word with this ending ("vampiress") is no plural with an s too many.
 _OF_WOMEN: Final = "ess"
@@ -74,13 +79,14 @@ _PLAIN_SIZE: Final = 35
 # How much further the next candidate is at the least, where the size of a list counts as above.
 _PLAIN_LEAD: Final = 0.5
 MARGIN: Final = 8.0
-"""A candidate whose score cannot come nearer than this to the best one's is not read: it would take less than a thousandth."""
+"""A candidate whose score is certain to be this much below the best is not read: its share would be below a
+thousandth."""
 
 
 class UnknownWords(NamedTuple):
-    """A passage with unknown words, which have their places in its text.
+    """A passage with unknown words, which have offsets in `text`.
 
-    If they all seem to stay, `read_on` makes a reader of the passage, which is told what is known of its first places.
+    If all of them seem right, `read_on` makes a reader of the passage from the scores known so far.
     """
 
     passage: Passage
@@ -90,7 +96,7 @@ class UnknownWords(NamedTuple):
 
 
 class Respelling(NamedTuple):
-    """An unknown word with the best candidate for it, and its probability."""
+    """An unknown word, the best candidate for it, and its probability."""
 
     unknown: Unknown
     new: str
@@ -100,9 +106,9 @@ class Respelling(NamedTuple):
 def features(place: MisspeltPlace) -> list[FeatureWeights]:
     """The features of each candidate, and of the word itself as the last.
 
-    These are the log-probabilities by overtyping and from left to right, how far a candidate is from the word, the
-    size of the list that has it, in tens, and whether it is two words, or the word itself. If some candidates were
-    read from left to right, all others are out of the question.
+    These are the log-probabilities by overtyping and from left to right, the distance of the candidate from the word,
+    the size of the list that has it (in tens), and whether it is two words, or the word itself. If some candidates were
+    read from left to right, all others are excluded.
     """
     if place.readings:
         readings = [place.readings.get(number, -math.inf) for number in range(len(place.chances))]
@@ -130,7 +136,8 @@ def chances(place: MisspeltPlace) -> list[float]:
 
 
 def _with_doubt(place: MisspeltPlace, found: list[float]) -> list[float]:
-    """The probabilities with at least as much for all candidates together as the model doubts the word itself."""
+    """The probabilities, with those of all candidates raised to sum to at least the model's doubt of the word
+    itself."""
     doubt = -math.expm1(min(place.kept, 0.0))
     if any(one.distance == ALWAYS for one in place.candidates):
         doubt = max(doubt, DOUBTED)
@@ -145,13 +152,13 @@ def _with_doubt(place: MisspeltPlace, found: list[float]) -> list[float]:
 
 
 class Weighing:
-    """Decides about places by the weights; thoroughly, no candidate is left out."""
+    """Decides about unknown words by the fitted weights; `thoroughly` means that no candidate is skipped."""
 
     def __init__(self, *, thoroughly: bool = False) -> None:
         self._thoroughly = thoroughly
 
     def choose(self, place: MisspeltPlace) -> int | None:
-        """The best candidate, if it is likelier than the word."""
+        """The index of the best candidate, if it is likelier than the word."""
         if not place.is_judged:
             return None
         *found, kept = chances(place)
@@ -159,15 +166,15 @@ class Weighing:
         return best if found[best] > kept else None
 
     def is_doubtful(self, place: MisspeltPlace) -> bool:
-        """Whether a word is read from left to right."""
+        """Whether a word is also read from left to right."""
         if not place.is_judged:
             return False
         *found, _ = chances(place)
         return self._thoroughly or CLEARLY_NOT < max(found) < CLEARLY
 
     def next_to_read(self, place: MisspeltPlace, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
-        """The candidate that may be the best of those that were not read; None if those that were leave them no
-        share."""
+        """The index of the unread candidate that could still be the best; None if the share of the unread ones is
+        negligible."""
         numbers = range(len(bounds))
         unread = [number for number in numbers if not read[number]]
         scores = [*map(_score, place.candidates, bounds)]
@@ -182,13 +189,13 @@ class Weighing:
 
 
 def _score(candidate: Candidate, chance: float) -> float:
-    """The score of a candidate before words are read from left to right."""
+    """The score of a candidate before left-to-right reading."""
     row = _row(candidate, chance, 0.0)
     return sum(weight * value for weight, value in zip(OVERTYPED, row, strict=True))
 
 
 class Speller:
-    """Finds what unknown words stand for, by a model that overtypes."""
+    """Finds corrections of unknown words, with a model that overtypes."""
 
     def __init__(self, policy: SessionPolicy, tokenizer: Tokenizer, rules: OvertypingRules) -> None:
         self._policy = policy
@@ -197,26 +204,26 @@ class Speller:
 
     @cached_property
     def known(self) -> Dictionary:
-        """The list of words; it is read when a text is."""
+        """The word list, loaded on first use."""
         return dictionary()
 
     def unknown(
         self, paragraph: Paragraph, words: Words, names: Collection[str], *, plain: bool = False
     ) -> list[Unknown]:
-        """The words of a paragraph that are worth a look."""
+        """The unknown words of a paragraph that may be misspelt."""
         return [one for one in unknown_words(paragraph, self.known, words, names, plain=plain) if self._candidates(one)]
 
     def seems_right(self, one: Unknown) -> bool:
-        """Whether a word is in the list, or no common word is near to it: then it is seldom a misspelling."""
+        """Whether a word is listed, or no common word is near to it: then it is seldom a misspelling."""
         if not one.opens and self.known.size(one.text.lower()) is not None:
             return one.text != "i"
         return not any(not each.is_split and each.rank <= _NEAR_ENOUGH for each in self._candidates(one))
 
     def plainly(self, one: Unknown) -> Respelling | None:
-        """What a word plainly stands for, whatever its sentence says: one slip away from a common word, and from no
-        other; None if nothing is.
+        """The obvious correction of a word in any context: the only common word at a distance of one slip; None if
+        there is none.
 
-        Two letters changed places, or a letter is doubled or should be.
+        A slip is two transposed letters, or a letter that is doubled or should be.
         """
         word = one.text
         if one.opens or not word.islower() or len(word) < _PLAIN_LETTERS or self.known.knows(word):
@@ -246,7 +253,7 @@ class Speller:
     def find(
         self, passages: Sequence[UnknownWords], tell: Callable[[int], None] | None = None
     ) -> list[list[Respelling]]:
-        """What the unknown words of passages stand for; `tell` hears how many passages are read."""
+        """The corrections of the unknown words of passages; `tell` is called with the number of passages read."""
         return [
             [
                 found
@@ -259,8 +266,8 @@ class Speller:
     def judged(
         self, passages: Sequence[UnknownWords], *, thoroughly: bool = False, tell: Callable[[int], None] | None = None
     ) -> list[list[MisspeltPlace]]:
-        """What the model says of the unknown words of passages; thoroughly, also from left to right where there is
-        no doubt."""
+        """The model's scores of the unknown words of passages; `thoroughly` also reads words from left to right that
+        are not in doubt."""
         judge = Weighing(thoroughly=thoroughly)
         all_places = [self._places(*strange[:3]) for strange in passages]
         pairs = zip(passages, all_places, strict=True)
@@ -268,8 +275,8 @@ class Speller:
         return all_places
 
     def _reader(self, strange: UnknownWords, places: list[MisspeltPlace], judge: Weighing) -> Overtyper:
-        """What reads all that is to be known of the words of a passage, in an order in which each begins with what
-        was read before."""
+        """The reader that scores the words of a passage, in an order in which each step reuses the cache of the one
+        before."""
         (tokens, left, _), _, _, read_on = strange
         reader = Overtyped(self._rules, *strange.passage, places, judge, watching=read_on is not None)
 

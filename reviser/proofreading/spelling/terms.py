@@ -1,4 +1,4 @@
-"""Terms of a document: words of its code that are in no list of words. The prose beside it may well mean them."""
+"""Terms of a document: words in its code that are not in the word list, and that its prose may use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITHOUT_CODE = frozenset({Format.MAIL, Format.COMMIT})
 def terms_in(
     text: str, prose: Sequence[Paragraph], format: Format, known: Callable[[str], bool] | None
 ) -> frozenset[str]:
-    """The unknown words in what is not prose, in small letters."""
+    """The unknown words outside of the prose, in lower case."""
     if known is None or format in _WITHOUT_CODE:
         return frozenset()
     words = {word for code in _code(text, prose) for word in _WORD.findall(code)}
@@ -23,12 +23,12 @@ def terms_in(
 
 
 def as_names(terms: Iterable[str]) -> frozenset[str]:
-    """Terms with a capital, which the prose gives to the names of what it is about."""
+    """Terms with a capital, as the prose may write them."""
     return frozenset(term.capitalize() for term in terms)
 
 
 def _code(text: str, prose: Sequence[Paragraph]) -> Iterator[str]:
-    """What stands between the paragraphs, and what of them must stay."""
+    """The text between the paragraphs, and the protected parts of them."""
     place = 0
     for paragraph in prose:
         for start, end in paragraph.segments:

@@ -1,4 +1,4 @@
-"""The words of a paragraph that are not in the list of English words, or rare, and may be misspellings."""
+"""Unknown words: words of a paragraph that are unlisted or rare, and may be misspellings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SENTENCE: Final = 3
 
 
 class Unknown(NamedTuple):
-    """A word from `start` to `end` of a paragraph's text; `opens` if it has no capital at the start of a paragraph."""
+    """A word from `start` to `end` of a paragraph's text; `opens` if it starts the paragraph without a capital."""
 
     start: int
     end: int
@@ -37,10 +37,9 @@ class Unknown(NamedTuple):
 def unknown_words(
     paragraph: Paragraph, known: Dictionary, words: Words, names: Collection[str], *, plain: bool = False
 ) -> list[Unknown]:
-    """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign
-    passage.
+    """The unknown words that may be misspelt: no names, no terms, nothing protected, nothing in a foreign passage.
 
-    In a `plain` text, also first words without a capital: in others a paragraph may go on from code or a formula.
+    In a `plain` text also first words without a capital: in other formats a paragraph may go on from code or a formula.
     """
     text = paragraph.text
     if text.isupper() or not text:
@@ -80,7 +79,7 @@ def _opening(paragraph: Paragraph, known: Dictionary) -> bool:
 
 
 def is_strange(word: str, known: Dictionary) -> bool:
-    """Whether a word is unknown, or so rare that it may stand for another; or an "i", which is seldom meant."""
+    """Whether a word is unlisted, so rare that it may stand for another, or "i", which is seldom intended."""
     if len(word) < SHORTEST:
         return word == "i"
     if word.casefold() in _DAYS:
@@ -90,7 +89,7 @@ def is_strange(word: str, known: Dictionary) -> bool:
 
 
 def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
-    """Whether a word is an ordinary one by its letters and by what stands beside it."""
+    """Whether a word is an ordinary one, judged by its letters and by the characters beside it."""
     word = found[0]
     if len(word) > LONGEST or not _SMALL.fullmatch(word) or (word[0].isupper() and not first):
         return False

@@ -1,4 +1,4 @@
-"""Spellings of one word that are both right: British and American ones, and a few others."""
+"""Spelling variants that are both right: British and American ones, and a few others."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _INFLECTED = re.compile(r"(?:ed|es|ers?|ing|ations?|able)\Z")
 
 
 def are_variants(old: str, new: str) -> bool:
-    """Whether two different words are one word, spelled in two ways that are both right."""
+    """Whether two different words are variants of one word."""
     one, other = old.casefold(), new.casefold()
     return one != other and bool(_spellings(one) & _spellings(other))
 
 
 def _spellings(word: str) -> set[str]:
-    """A word and its American spellings; of a plural, also those of its singular with an s."""
+    """A word and its American spellings; for a plural also those of its singular, with an s."""
     if word in english.SPELLED_ONE_WAY or _INFLECTED.sub("e", word) in english.SPELLED_ONE_WAY:
         return {word}
     found = {word, english.VARIANTS.get(word, word)}

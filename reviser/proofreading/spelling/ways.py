@@ -1,4 +1,4 @@
-"""How likely the model finds each of several ways to go on from one text: what they begin with alike is read once."""
+"""Log-probabilities of several continuations of one text, in a prefix tree, so that a common prefix is read once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from reviser.model.scoring import ChoiceScores, Questions
 
 
 class ScoringTask(NamedTuple):
-    """Ids that the model reads, those whose probabilities are wanted behind the last of them, one by one, and
-    others there."""
+    """A request to the model: the ids to read, the last ones of them whose probabilities are wanted, and
+    alternatives at these places."""
 
     ids: list[int]
     expected: list[int]
@@ -18,13 +18,13 @@ class ScoringTask(NamedTuple):
 
 
 class Ways:
-    """Ways to go on, each of at least one id, and what is known of their probabilities.
+    """Continuations, each of at least one id, and their log-probabilities as far as they are known.
 
-    They are a tree: what is asked behind ids that several of them begin with is asked for all of these at once.
+    They form a prefix tree: a score after a prefix is asked for all continuations with that prefix at once.
     """
 
     def __init__(self, before: Sequence[int], ways: Sequence[Sequence[int]]) -> None:
-        """`before` is what the model has read before all of them, at least one id."""
+        """`before` is the common text that the model has read, at least one id."""
         self._before = list(before)
         self._ways = [tuple(way) for way in ways]
         self._branches: dict[tuple[int, ...], dict[int, None]] = {}
@@ -34,21 +34,21 @@ class Ways:
         self._chances: dict[tuple[int, ...], float] = {(): 0.0}
 
     def bound(self, number: int) -> float:
-        """The log-probability of the part of a way that is known: that of the whole way is no higher."""
+        """An upper bound of the log-probability of a continuation: that of its known prefix."""
         return self._chances[self._known(number)]
 
     def is_known(self, number: int) -> bool:
         return self._ways[number] in self._chances
 
     def task(self, number: int) -> ScoringTask:
-        """What the model reads to know all of a way."""
+        """The request that makes a continuation fully known."""
         way = self._ways[number]
         first = len(self._known(number))
         asked = {place - first: others for place in range(first, len(way)) if (others := self._others(way, place))}
         return ScoringTask([*self._before, *way[:-1]], [*way[first:]], asked)
 
     def take(self, number: int, choice_scores: Sequence[ChoiceScores]) -> None:
-        """Take down what the model says of the task of a way."""
+        """Record the model's answer to the request for a continuation."""
         way = self._ways[number]
         first = len(self._known(number))
         for place, choice_score in enumerate(choice_scores, first):
@@ -58,10 +58,10 @@ class Ways:
             self._chances[way[: place + 1]] = before + choice_score.expected
 
     def _known(self, number: int) -> tuple[int, ...]:
-        """What a way begins with whose probability is known."""
+        """The longest prefix of a continuation whose probability is known."""
         way = self._ways[number]
         return next(way[:end] for end in range(len(way), -1, -1) if way[:end] in self._chances)
 
     def _others(self, way: tuple[int, ...], place: int) -> list[int]:
-        """What other ways have at a place, which begin as this one does up to there."""
+        """The ids of other continuations at a place that share the prefix before it."""
         return [id for id in self._branches[way[:place]] if id != way[place]]

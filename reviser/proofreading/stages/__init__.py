@@ -1,1 +1,1 @@
-"""Stages of proofreading: each suggests edits for documents; the guard decides about them."""
+"""Stages of proofreading: each suggests edits of documents, about which the guard decides."""

@@ -1,4 +1,4 @@
-"""The stage of the model: what it would change when it overtypes each sentence."""
+"""The model stage: corrections found by overtyping each sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2}|\b[aiAI]\b")
 
 Key = tuple[tuple[int, ...], ...]
 Readings = dict[Key, OvertypingReader]
-"""Readings that were made before, by all that decides what they find."""
+"""Earlier readings, by everything that decides their result."""
 Offer = tuple[Document, Sentence, list[Suggestion]]
 
 
@@ -50,7 +50,7 @@ class ModelStage:
         self._side = min(third // 2, _SIDE_OF_PART)
 
     def sentences(self, document: Document) -> Iterator[Sentence]:
-        """The sentences of a document that are to be read."""
+        """The sentences of a document that are still to be read."""
         for paragraph in document.inside():
             whole = Span(0, len(paragraph.text))
             if document.is_to_read(paragraph, whole):
@@ -59,13 +59,14 @@ class ModelStage:
                     yield sentence
 
     def sentences_of(self, document: Document, paragraph: Paragraph) -> Iterator[Sentence]:
-        """The sentences of a paragraph that are to be read; what no tokenizer gives back as it was is not."""
+        """The sentences of a paragraph still to be read, without those that the tokenizer does not reproduce
+        exactly."""
         for sentence in self._parts(paragraph):
             if document.is_to_read(paragraph, sentence.span):
                 yield sentence
 
     def _parts(self, paragraph: Paragraph) -> Iterator[Sentence]:
-        """What of a paragraph is read at once."""
+        """The sentences of a paragraph, or parts of long ones."""
         longest, place = self._longest, 0
         for sentence in sentences(paragraph):
             # The space between two sentences belongs to the second, as to a word.
@@ -92,8 +93,8 @@ class ModelStage:
         known: Readings,
         tell: Callable[[int], None] | None = None,
     ) -> list[Offer]:
-        """What the model would change in sentences; readings that are `known` are not made again. `tell` hears how
-        many sentences are read."""
+        """The model's suggestions for sentences; those in `known` are not read again. `tell` is called with the
+        number of sentences read."""
         shown = [self.shown(sentence) for _, sentence in found]
         corrections = self.find_corrections(shown, search, known, tell)
         return [
@@ -104,20 +105,21 @@ class ModelStage:
     def find_corrections(
         self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
     ) -> list[list[Correction]]:
-        """The corrections of passages that a search asks for, by readings that are there or made now."""
+        """The corrections of passages that reach the thresholds of `search`, from known readings or new ones."""
         keys = [*map(key_of, passages)]
         unread = [one for one, key in zip(passages, keys, strict=True) if key not in known]
         found = iter(find_corrections(self._policy, unread, search, tell))
         return [corrections_of(known[key], search.least) if key in known else next(found) for key in keys]
 
     def reader(self, passage: Passage, search: Search, told: Sequence[ChoiceScores]) -> OvertypingReader:
-        """A reader of a passage, of whose first places something is known."""
+        """A reader of a passage; `told` are known scores of its first places."""
         return overtyping_reader(self._policy, passage, search, told)
 
     def with_evidence(self, offers: Sequence[Offer], guards: Sequence[Guard], best: float) -> list[Offer]:
-        """What was suggested; of all that only the dial can speak against, it is told how the sentence reads with it.
+        """The suggestions with left-to-right readings added where there is no veto and only the confidence decides.
 
-        Where that could not be sure enough however well it reads, nothing is read, and it is told that it reads `best`.
+        A suggestion that could not reach the needed confidence even with the reading `best` is not read, and gets that
+        value.
         """
         told = [dict[Suggestion, float | None]() for _ in offers]
         asked = []
@@ -136,13 +138,13 @@ class ModelStage:
         ]
 
     def question(self, sentence: Sentence, some: Sequence[Suggestion]) -> SentenceQuestion:
-        """How a sentence reads with each of some edits."""
+        """The question how a sentence reads after each of some edits."""
         low, text = sentence.span.start, sentence.text
         changed = [self._tokenizer.encode(one.edit.moved(-low).apply_to(text)) for one in some]
         return SentenceQuestion(self.shown(sentence), changed)
 
     def shown(self, sentence: Sentence) -> Passage:
-        """A sentence as the model is shown it, between what stands beside it in its paragraph if it needs that."""
+        """A sentence as a passage; a part of a sentence gets the text beside it as context."""
         if not sentence.is_part:
             return Passage(sentence.tokens)
         text, (start, end) = sentence.paragraph.text, sentence.span
@@ -152,7 +154,8 @@ class ModelStage:
         return Passage(sentence.tokens, left[len(left) - min(len(left), self._side) :], right[: self._side])
 
     def _suggestions(self, sentence: Sentence, corrections: Sequence[Correction]) -> list[Suggestion]:
-        """The corrections in characters, in order, of a kind that the words tell; those that would cut a character in two are left out."""
+        """The corrections in characters, in order, with the kinds that follow from the words; those that would cut a
+        character are left out."""
         data = sentence.text.encode()
         lengths = (len(self._tokenizer.token_bytes(token)) for token in sentence.tokens)
         ends = [0, *accumulate(lengths)]
@@ -178,7 +181,7 @@ class ModelStage:
 
 
 def key_of(passage: Passage) -> Key:
-    """All that decides what is found in a passage."""
+    """Everything that decides the result of reading a passage."""
     return tuple(map(tuple, passage))
 
 
@@ -191,8 +194,8 @@ def _continues(data: bytes, place: int) -> bool:
 
 
 def _cut(text: str) -> int:
-    """Where a long text is best cut in two: at the mark, else the space, that is nearest to its middle; 0 if
-    nowhere."""
+    """The offset at which a long text is cut in two: at the mark, else the space, nearest to its middle; 0 if there
+    is none."""
     for pattern in (r"[,;:–—](?= )", r"(?<=\S)(?= )"):
         cuts = [found.end() for found in re.finditer(pattern, text)]
         if cuts:
@@ -201,10 +204,10 @@ def _cut(text: str) -> int:
 
 
 def _space_after(text: str, place: int) -> int:
-    """The first space from a place on, or the start of the text if the place is before that."""
+    """The offset of the first space from `place` on, or 0 if `place` is before the text."""
     return 0 if place <= 0 else max(text.find(" ", place), place)
 
 
 def _space_before(text: str, place: int) -> int:
-    """The last space before a place, or the end of the text if the place is behind that."""
+    """The offset of the last space before `place`, or the end of the text if `place` is beyond it."""
     return len(text) if place >= len(text) else max(text.rfind(" ", 0, place), 0) or place

@@ -1,4 +1,4 @@
-"""The stage of rules: mistakes that are sure from the words alone."""
+"""The rules stage: mistakes that are certain from the words alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reviser.prose import Paragraph, Span
 
 
 def corrected_by_rules(paragraph: Paragraph) -> list[Span]:
-    """Which stretches of a paragraph rules correct."""
+    """The ranges of a paragraph that rules correct."""
     from reviser.proofreading.rules.english import matcher
 
     found_in = matcher().find_in(paragraph)
@@ -20,7 +20,7 @@ def corrected_by_rules(paragraph: Paragraph) -> list[Span]:
 
 
 def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Suggestion]]]:
-    """What rules correct, sentence by sentence."""
+    """The corrections by rules, sentence by sentence."""
     from reviser.proofreading.rules.english import matcher
 
     for paragraph in document.inside():

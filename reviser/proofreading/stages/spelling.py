@@ -1,4 +1,4 @@
-"""The stage of unknown words: what they plainly stand for, and what the model finds likely."""
+"""The spelling stage: obvious corrections of unknown words, and those that the model finds likely."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 class Misspelt(NamedTuple):
-    """A sentence with unknown words, which have their places in it, and whether they seem right."""
+    """A sentence with unknown words, which have offsets in it, and whether they seem right."""
 
     document: Document
     sentence: Sentence
@@ -30,15 +30,15 @@ class Misspelt(NamedTuple):
 
 
 Corrected = Callable[[Paragraph], Sequence[Span]]
-"""Which stretches of a paragraph another stage corrects, whatever words stand there."""
+"""The ranges of a paragraph that another stage corrects, whatever words they hold."""
 
 
 def plain_misspellings(
     document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
 ) -> Iterator[tuple[Sentence, list[Suggestion]]]:
-    """What words plainly stand for, which is seen without the model.
+    """The obvious corrections, found without the model.
 
-    One that comes twice is left to it, as it may be meant, and so is a sentence that quotes something.
+    A word that occurs twice is left to the model, as it may be intended, and so is a sentence with a quotation.
     """
     counts: Counter[str] | None = None
     for paragraph, unknown in _unknown(document, speller, names, elsewhere):
@@ -61,7 +61,7 @@ def misspelt(
     elsewhere: Corrected,
     passages: Callable[[Document, Paragraph], Iterator[Sentence]],
 ) -> Iterator[Misspelt]:
-    """The sentences with words that are not in the list."""
+    """The sentences with unlisted words."""
     for paragraph, unknown in _unknown(document, speller, names, elsewhere):
         for sentence in passages(document, paragraph):
             if words := _inside(sentence, unknown):
@@ -72,7 +72,7 @@ def misspelt(
 def likely_words(
     found: Sequence[Misspelt], speller: Speller, shown: Callable[[Misspelt], UnknownWords], tell: Tell
 ) -> Iterator[tuple[Misspelt, list[Suggestion]]]:
-    """What the model takes unknown words for; `shown` says what it is shown of a sentence."""
+    """The corrections that the model finds likely; `shown` makes the passage that it reads for a sentence."""
     for at in range(0, len(found), AT_ONCE):
         some = found[at : at + AT_ONCE]
         corrected = speller.find([*map(shown, some)], told_from(tell, at, len(found)))
@@ -81,12 +81,12 @@ def likely_words(
 
 
 def by_itself(one: Misspelt) -> UnknownWords:
-    """A sentence with unknown words as the model is shown it: without what stands around it."""
+    """The passage of a sentence with unknown words, without context."""
     return UnknownWords(Passage(one.sentence.tokens), one.sentence.text, one.unknown)
 
 
 def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[Suggestion]:
-    """Corrections of words as suggestions."""
+    """Respellings as suggestions."""
     text, low = sentence.text, sentence.span.start
     return [
         Suggestion(Edit(low + start, old, new), kind_of(old, new, text[:start], text[end:]), confidence)
@@ -97,8 +97,7 @@ def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[S
 def _unknown(
     document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
 ) -> Iterator[tuple[Paragraph, list[Unknown]]]:
-    """The paragraphs with words that are not in the list, and these words, without those that are corrected
-    elsewhere."""
+    """The paragraphs with unlisted words, and these words, without those that another stage corrects."""
     plain = document.draft.format in (Format.PLAIN, Format.MAIL)
     for paragraph in document.inside():
         if unknown := speller.unknown(paragraph, document.draft.words, names, plain=plain):
@@ -108,7 +107,7 @@ def _unknown(
 
 
 def _inside(sentence: Sentence, unknown: Sequence[Unknown]) -> list[Unknown]:
-    """Words of a paragraph that are wholly in a sentence, with places in it."""
+    """The words of a paragraph that are wholly in a sentence, with offsets in it."""
     start, end = sentence.span
     return [
         one._replace(start=one.start - start, end=one.end - start)

@@ -1,4 +1,4 @@
-"""Edits of parts of words become suggestions from word to word, each with its kind."""
+"""Suggestions in whole words: edits of parts of words are extended, and get their kinds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FINAL = ".!?…;:,"
 
 
 def from_word_to_word(sentence: Sentence, found: Sequence[Suggestion]) -> Iterator[Suggestion]:
-    """Suggestions for the text of a sentence, which are in order, as suggestions for its paragraph.
+    """Suggestions for the text of a sentence, which are in order, as whole-word suggestions for its paragraph.
 
-    One that replaces several words, each by one, is that many suggestions. Any other is one, to be made whole or not.
-    What is of the kind `OTHER` gets the kind that the words tell.
+    One that replaces several words, each by one, is divided. Any other stays one, to be made as a whole. A suggestion
+    of the kind `OTHER` gets the kind that follows from the words.
     """
     text, low = sentence.text, sentence.span.start
     gap = len(text) - len(text.lstrip())
@@ -48,7 +48,7 @@ def from_word_to_word(sentence: Sentence, found: Sequence[Suggestion]) -> Iterat
 
 
 def _whole(text: str, found: Sequence[Suggestion]) -> Iterator[Suggestion]:
-    """The suggestions, those about one word made one, which is as sure as the least sure of them."""
+    """The suggestions, with those for one word joined; the confidence is the lowest of theirs."""
     groups: list[list[Suggestion]] = []
     reached = -1
     for one in found:
@@ -70,7 +70,7 @@ def _whole(text: str, found: Sequence[Suggestion]) -> Iterator[Suggestion]:
 
 
 def _reach(text: str, edit: Edit) -> tuple[int, int]:
-    """Where the words start and end that an edit changes."""
+    """The start and end of the words that an edit changes."""
     start, end, old, new = edit.start, edit.end, edit.old, edit.new
     if _in_word(old[:1]) or _in_word(new[:1] or text[end : end + 1]):
         while start and _in_word(text[start - 1]):
@@ -86,7 +86,7 @@ def _in_word(character: str) -> bool:
 
 
 def _as_apostrophes(text: str, old: str, new: str) -> str:
-    """New text with the apostrophes of its paragraph: straight ones, unless it has curved ones alone."""
+    """New text with the apostrophes of its paragraph: straight ones, unless it has only curved ones."""
     if "’" in old or "'" in old:
         return new
     curved = "’" in text and "'" not in text
@@ -94,7 +94,8 @@ def _as_apostrophes(text: str, old: str, new: str) -> str:
 
 
 def _as_fragment(sentence: Sentence, after: str) -> str:
-    """A changed sentence without what makes one of a heading, an item or a caption: a capital and a final mark."""
+    """A changed sentence without the capital and final mark that would turn a heading, item or caption into a
+    sentence."""
     text, span = sentence.paragraph.text, sentence.span
     if not sentence.paragraph.role.fragment:
         return after
