@@ -1,4 +1,4 @@
-"""What in a document is prose that may be changed, and how to change it and nothing else."""
+"""Prose in documents: which text may be changed, and how to change it and nothing else."""
 
 from reviser.prose.edits import safe_edits, same_structure, source_edits
 from reviser.prose.formats import Format, format_of, format_of_language

@@ -1,4 +1,4 @@
-"""Changes of paragraphs become edits of the source that leave the document's structure as it is."""
+"""Edits of paragraphs as edits of the source that keep the document's structure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def same_structure(before: str, after: str, format: Format) -> bool:
 
 
 def source_edits(paragraph: Paragraph, changes: Iterable[Edit]) -> list[Edit]:
-    """The edits that make the changes in the source, without those that no reader is needed to refuse.
+    """The edits of the source that make some changes of a paragraph, without those that are unsafe at first sight.
 
     A change stays within the prose: what touches a protected span is dropped, and so is what brings in
     or takes away a character of syntax. Lines stay lines: a change over the end of a line leaves the
@@ -54,7 +54,8 @@ def safe_edits(text: str, format: Format, proposals: Iterable[tuple[Paragraph, I
 
 
 def _by_scope(proposals: Iterable[tuple[Paragraph, Iterable[Edit]]]) -> Iterator[tuple[Span | None, list[list[Edit]]]]:
-    """The edits of all changes, each change's together, by the part of the document that shows their effect."""
+    """The edits of all changes, grouped by change, for each range of the document within which their effect can be
+    seen."""
     scopes: dict[Span | None, list[list[Edit]]] = {}
     for paragraph, changes in proposals:
         groups = list(_edit_groups(paragraph, changes))
@@ -64,7 +65,7 @@ def _by_scope(proposals: Iterable[tuple[Paragraph, Iterable[Edit]]]) -> Iterator
 
 
 def _harmless(text: str, format: Format, scope: Span, groups: Sequence[list[Edit]]) -> list[list[Edit]]:
-    """As many of the groups of edits as leave the structure of this part of the text as it is."""
+    """The groups of edits that together keep the structure of a range of the text; the rest is left out."""
     part = text[scope.start : scope.end]
     wanted = structure_of(part, format)
 
@@ -86,7 +87,7 @@ def _harmless(text: str, format: Format, scope: Span, groups: Sequence[list[Edit
 
 
 def _edit_groups(paragraph: Paragraph, changes: Iterable[Edit]) -> Iterator[list[Edit]]:
-    """The edits of each change that can be made; none of them overlap or meet."""
+    """The edits of each change that can be made; none of them overlap or touch."""
     place = -1
     for change in sorted(changes):
         if change.start < 0 or not paragraph.text.startswith(change.old, change.start):
@@ -101,7 +102,7 @@ def _edit_groups(paragraph: Paragraph, changes: Iterable[Edit]) -> Iterator[list
 
 
 def _without_final_mark(paragraph: Paragraph, change: Edit) -> Edit:
-    """The change without a mark that it adds to the end of what is no sentence."""
+    """The change without a final mark that it adds to a paragraph that is no sentence."""
     text = paragraph.text
     if not paragraph.role.fragment or change.end < len(text) or text[-1:] in _FINAL:
         return change
@@ -109,7 +110,7 @@ def _without_final_mark(paragraph: Paragraph, change: Edit) -> Edit:
 
 
 def _smallest(paragraph: Paragraph, change: Edit) -> Edit | None:
-    """The change without what its old and new text share at their ends, or None if that is all."""
+    """The change without the common prefix and suffix of its old and new text; None if nothing is left."""
     start, old, new = change.start, change.old, change.new
     if old == new:
         return None
@@ -126,7 +127,7 @@ def _smallest(paragraph: Paragraph, change: Edit) -> Edit | None:
 
 
 def _continues(text: str, place: int, new: str) -> bool:
-    """Whether what follows `place`, before or after a change there, belongs to the character before it."""
+    """Whether the character after `place`, before or after a change there, combines with the one before it."""
     return any(
         bool(unicodedata.combining(following[0])) or following[0] in _JOINERS
         for following in (text[place : place + 1], new)
@@ -144,7 +145,7 @@ def _keeps_syntax(paragraph: Paragraph, change: Edit) -> bool:
 
 
 def _is_control(character: str) -> bool:
-    """Whether a character ends lines, or is not to be seen; those that join characters are."""
+    """Whether a character ends lines or is invisible; joiners are not counted."""
     if character.isascii():
         return not character.isprintable()
     category = unicodedata.category(character)
@@ -152,7 +153,7 @@ def _is_control(character: str) -> bool:
 
 
 def _placed(paragraph: Paragraph, change: Edit) -> list[Edit]:
-    """The edits of a change, one for each line that it alters; none if it cannot keep the lines."""
+    """The edits of a change, one for each line that it alters; none if the lines cannot be kept."""
     last = bisect_left(paragraph.ends, change.end)
     first = paragraph.segment_at(change.start) if change.old else last
     if first == last:
@@ -171,7 +172,7 @@ def _placed(paragraph: Paragraph, change: Edit) -> list[Edit]:
 
 
 def _in_line(paragraph: Paragraph, number: int, left: int, right: int, new: str) -> Edit | None:
-    """The edit of one line, which must keep some text, and gets no blanks at its ends.
+    """The edit of one line, which must keep some text and gets no blanks at its ends; None if it cannot.
 
     A part of a line that follows a tag without a space may start and end with any character.
     """
@@ -195,13 +196,13 @@ def _in_line(paragraph: Paragraph, number: int, left: int, right: int, new: str)
 
 
 def _can_start_line(first: str, before: str) -> bool:
-    """Whether a line may start with a character: markers of all formats start with others than these."""
+    """Whether a character may start a line without being taken for a marker of some format."""
     return first == before or first.isalnum() or (first != "" and first in _QUOTES)
 
 
 def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[Edit]:
-    """A change of several lines as one change for each, with the breaks between them at spaces; none without enough
-    spaces."""
+    """A change of several lines as one change for each, with the line breaks between them at spaces; empty if there
+    are too few spaces."""
     text, starts, ends = paragraph.text, paragraph.starts, paragraph.ends
     line_end = ends[last]
     # The words at either end of the change may move over a break; what is protected does not.
@@ -235,7 +236,7 @@ def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[E
 
 
 def _nearest(places: Sequence[int], wanted: Sequence[float]) -> list[int]:
-    """For each wanted place the nearest of the places, in order and none of them twice."""
+    """For each wanted place the nearest of the places, in increasing order."""
     chosen, low = [], 0
     for number, goal in enumerate(wanted):
         high = len(places) - (len(wanted) - number - 1)

@@ -1,4 +1,4 @@
-"""Which format a document is in: by the name of its file, by an editor's name for it, by its first line."""
+"""The format of a document: from its file name, an editor's name for it, or its first line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reviser.prose.source import names
 
 
 class Format(StrEnum):
-    """The formats whose prose can be told from the rest; the values are the names that editors use."""
+    """The formats in which prose can be told from the rest; the values are the names that editors use."""
 
     PLAIN = "plaintext"
     MARKDOWN = "markdown"
@@ -41,7 +41,7 @@ class Format(StrEnum):
     YAML = "yaml"
     TOML = "toml"
     UNKNOWN = "unknown"
-    """A format that is not known, or holds no prose: nothing in it may be changed."""
+    """An unknown format, or one without prose: nothing in it may be changed."""
 
 
 _EXTENSIONS = {
@@ -122,7 +122,7 @@ _SHEBANG = re.compile(r"\ufeff?#![^\r\n]*?(?:/env\s+(?:-\S+\s+)*|/)([a-z]+)[\d.]
 
 
 def format_of(path: str | None, text: str = "") -> Format:
-    """The format of the file at `path`, or of a text without a file, which is plain text at worst."""
+    """The format of the file at `path`, or of a text without a file; plain text by default."""
     name = PurePath(path).name.lower() if path and path != "-" else ""
     suffix = PurePath(name).suffix.removeprefix(".")
     if suffix in _BY_EXTENSION:

@@ -1,4 +1,4 @@
-"""Paragraphs: what a model reads of a document, and where each character of it stands in the source."""
+"""Paragraphs: the text that a model reads, with the place of each character in the source."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from reviser.prose.words import fixed_words
 
 
 class _Layout(NamedTuple):
-    """Where segments start and end in a paragraph's text, and pairs of places in the text and in the source.
+    """The starts and ends of segments in a paragraph's text, and pairs of offsets in the text and in the source.
 
-    Behind such a pair text and source go on alike, up to the next pair or the end of the segment.
+    After such a pair, text and source are the same up to the next pair or the end of the segment.
     """
 
     starts: list[int]
@@ -30,9 +30,10 @@ class _Layout(NamedTuple):
 class Paragraph:
     """A paragraph without the markers around it, its wrapped lines joined by single spaces.
 
-    `segments` are the stretches of the source that the paragraph comes from, in their order: lines, or parts of lines
-    between tags. Those whose numbers are in `tight` follow without a space. `protected` are spans of `text` that must
-    stay: code, link targets, maths, commands, names. `written` is what in the source is not as `text` has it.
+    `segments` are the ranges of the source that the paragraph consists of, in order: lines, or parts of lines between
+    tags. Those whose index is in `tight` follow without a space. `protected` are ranges of `text` that must stay: code,
+    link targets, maths, commands, names. `written` are the parts of the source that differ from `text`, such as
+    entities.
     """
 
     text: str
@@ -45,33 +46,33 @@ class Paragraph:
 
     @property
     def starts(self) -> list[int]:
-        """Where in `text` each segment starts."""
+        """The start of each segment in `text`."""
         return self._layout.starts
 
     @property
     def ends(self) -> list[int]:
-        """Where in `text` each segment ends."""
+        """The end of each segment in `text`."""
         return self._layout.ends
 
     def segment_at(self, offset: int) -> int:
-        """The number of the segment that `offset` is in, or at the end of."""
+        """The index of the segment that `offset` is in, or at the end of."""
         return bisect_right(self.starts, offset) - 1
 
     def source_offset(self, offset: int) -> int:
-        """The place in the source of a place in `text`."""
+        """The offset in the source of an offset in `text`."""
         layout = self._layout
         number = bisect_right(layout.in_text, offset) - 1
         return layout.in_source[number] + offset - layout.in_text[number]
 
     def source_span(self, start: int, end: int) -> Span:
-        """The stretch of the source that a stretch of `text` comes from, without what is at its ends."""
+        """The range of the source for a range of `text`, without markers at its ends."""
         number = bisect_left(self.ends, end)
         at_end = number < len(self.ends) and self.ends[number] == end
         last = self.segments[number].end if at_end else self.source_offset(end)
         return Span(self.source_offset(start) if start < end else last, last)
 
     def source_of(self, start: int, end: int) -> str:
-        """How a stretch of one segment is written in the source."""
+        """The source of a range within one segment."""
         pieces, place = list[str](), start
         for at, one in self._written_between(start, end):
             pieces += [self.text[place:at], one.source]
@@ -79,13 +80,12 @@ class Paragraph:
         return "".join([*pieces, self.text[place:end]])
 
     def as_written(self, start: int, end: int, new: str) -> str:
-        """New text for a stretch, in which characters are written as they were there."""
+        """New text for a range, with characters encoded as in the old source."""
         known = {one.text: one.source for _, one in self._written_between(start, end)}
         return "".join([known.get(character, character) for character in new]) if known else new
 
     def text_span(self, start: int, end: int) -> Span:
-        """The stretch of `text` that a stretch of the source has become; one that goes on between two segments covers
-        the space there."""
+        """The range of `text` for a range of the source; one between two segments covers the space there."""
         first, last = self._text_offset(start), self._text_offset(end)
         number = bisect_right(self.segments, end, key=lambda segment: segment.end) - 1
         if 0 <= number < len(self.segments) - 1 and self.segments[number].end < end <= self.segments[number + 1].start:
@@ -93,7 +93,7 @@ class Paragraph:
         return Span(first, last)
 
     def part(self, start: int, end: int) -> Paragraph:
-        """A stretch of the paragraph as one of its own."""
+        """A range of the paragraph as a paragraph of its own."""
         first, last = self.segment_at(start), bisect_left(self.ends, end)
         span = self.source_span(start, end)
         segments = [
@@ -123,14 +123,14 @@ class Paragraph:
         return span.start < end if start < end else span.start < start
 
     def _written_between(self, start: int, end: int) -> list[tuple[int, Written]]:
-        """What of a stretch is written in another way, with its places in `text`."""
+        """The parts of a range whose source differs from the text, with their offsets in `text`."""
         if not self.written:
             return []
         low, high = (bisect_left(self._places_of_written, place) for place in (start, end))
         return list(zip(self._places_of_written[low:high], self.written[low:high], strict=True))
 
     def _text_offset(self, place: int) -> int:
-        """The place in `text` of a place in the source; one outside of all segments goes to the end before it."""
+        """The offset in `text` of an offset in the source; one outside of all segments maps to the end before it."""
         number = bisect_right(self.segments, place, key=lambda segment: segment.start) - 1
         if number < 0:
             return 0
@@ -172,7 +172,7 @@ class Paragraph:
 
 
 def paragraph_of(source: str, block: Block, format: Format) -> Paragraph:
-    """The paragraph that a block of `source` holds."""
+    """The paragraph of a block of `source`."""
     text = text_of(source, block)
     fixed = fixed_words(text, format)
     segments, tight, written = tuple(block.segments), frozenset(block.tight), tuple(block.written)
@@ -182,7 +182,7 @@ def paragraph_of(source: str, block: Block, format: Format) -> Paragraph:
 
 
 def text_of(source: str, block: Block) -> str:
-    """What a block of `source` says."""
+    """The text of a block of `source`."""
     if not block.tight and not block.written:
         return " ".join([source[start:end] for start, end in block.segments])
     pieces, index = list[str](), 0
@@ -200,7 +200,7 @@ def text_of(source: str, block: Block) -> str:
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
-    """The spans in their order, those that overlap or touch made one."""
+    """The spans in order, with overlapping and touching ones joined."""
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start <= merged[-1].end:

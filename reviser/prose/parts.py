@@ -1,4 +1,5 @@
-"""The parts in which a long paragraph is read, so that what one word costs does not grow with the text around it."""
+"""Parts of a long paragraph, which are read one by one, so that the cost of a word does not grow with the text
+around it."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from reviser.prose.source import Role, Span
 from reviser.prose.words import OVERLONG
 
 LONGEST: Final = 8_000
-"""Characters of a paragraph that is read as one."""
+"""The most characters of a part."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’)]*(?= )")
 
 
 def parts_of(paragraph: Paragraph) -> Iterator[Paragraph]:
-    """A paragraph in parts that are short enough, without words that are too long to be words."""
+    """A paragraph in parts that are short enough, without overlong words."""
     text = paragraph.text
     place = 0
     cut_before = False
@@ -32,7 +33,7 @@ def parts_of(paragraph: Paragraph) -> Iterator[Paragraph]:
 
 
 def _stretch(paragraph: Paragraph, start: int, end: int, cut_before: bool, cut_behind: bool) -> Iterator[Paragraph]:
-    """The parts of a stretch; one that is cut off within a sentence is complete as it is."""
+    """The parts of a range of a paragraph; `cut_before` and `cut_behind` tell that it ends within a sentence there."""
     text = paragraph.text
     while start < end:
         place, within = (end, cut_behind) if end - start <= LONGEST else _cut(paragraph, start)
@@ -45,7 +46,8 @@ def _stretch(paragraph: Paragraph, start: int, end: int, cut_before: bool, cut_b
 
 
 def _cut(paragraph: Paragraph, start: int) -> tuple[int, bool]:
-    """Where a long stretch is cut, and whether that is within a sentence: behind a sentence, else at a space."""
+    """The offset at which a long range is cut, after a sentence or else at a space, and whether that is within a
+    sentence."""
     text, most = paragraph.text, start + LONGEST
     ends = [found.end() for found in _SENTENCE_END.finditer(text, start + LONGEST // 2, most)]
     for place in reversed(ends):
@@ -56,7 +58,7 @@ def _cut(paragraph: Paragraph, start: int) -> tuple[int, bool]:
 
 
 def overlong_words(paragraph: Paragraph) -> Iterator[Span]:
-    """Where in the source words stand that are too long to be read, other than addresses."""
+    """The ranges of the source with words that are too long to be read, other than addresses."""
     for word in OVERLONG.finditer(paragraph.text):
         if "://" not in word[0][:200]:
             yield paragraph.source_span(*word.span())

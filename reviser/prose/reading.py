@@ -1,4 +1,4 @@
-"""A document is read by its format into the paragraphs that may be changed and the structure that may not."""
+"""The reading of a document: the paragraphs that may be changed, and the structure that may not."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _MARK = "\ufeff"
 
 
 class DocumentStructure(NamedTuple):
-    """What is left of a document without its prose, in short, and the fixed words in the prose."""
+    """A digest of a document without its prose, and the fixed words in the prose."""
 
     digest: bytes
     fixed: list[str]
 
     def kept_by(self, other: DocumentStructure) -> bool:
-        """Whether `other` is the same structure and still has all fixed words of this one."""
+        """Whether `other` has the same digest and still has all fixed words."""
         remaining = iter(other.fixed)
         return self.digest == other.digest and all(word in remaining for word in self.fixed)
 
 
 def paragraphs(text: str, format: Format) -> list[Paragraph]:
-    """The prose of a document that may be changed, in its order; a very long paragraph is several."""
+    """The prose of a document that may be changed, in order; a very long paragraph is divided."""
     return [part for block in _blocks(text, format) for part in parts_of(paragraph_of(text, block, format))]
 
 
 def unread(text: str, format: Format) -> list[Span]:
-    """What of a document's prose is not read: words of more than a thousand characters."""
+    """The ranges of a document's prose that are not read: words of more than a thousand characters."""
     if not OVERLONG.search(text):
         return []
     return [
@@ -47,7 +47,7 @@ def unread(text: str, format: Format) -> list[Span]:
 
 
 def structure_of(text: str, format: Format) -> DocumentStructure:
-    """The structure of a document: everything that is not prose, and where prose is."""
+    """The structure of a document: everything that is not prose, and the places of prose."""
     digest = hashlib.blake2b(digest_size=16)
     fixed: list[str] = []
     place = 0
@@ -81,7 +81,7 @@ def structure_of(text: str, format: Format) -> DocumentStructure:
 
 
 def _blocks(text: str, format: Format) -> list[Block]:
-    """The blocks of a document by their places, none of them over another."""
+    """The blocks of a document in order, without overlaps."""
     found = sorted((block for block in _read(text, format) if block.segments), key=lambda block: block.segments[0])
     blocks: list[Block] = []
     for block in found:

@@ -1,4 +1,4 @@
-"""Where the sentences of an English paragraph start and end."""
+"""Sentences of an English paragraph."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _without_blanks(text: str, span: Span) -> Span:
 
 
 def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
-    """Whether the sentence from `start` ends at this mark, where more text follows."""
+    """Whether the sentence from `start` ends at this mark; there is more text after it."""
     marks = mark.group()[: mark.start(1) - mark.start()]
     following = text[mark.end() : mark.end() + 40].lstrip(_OPENING)
     next_word = re.match(r"[\w'’]*", following)

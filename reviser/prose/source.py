@@ -1,4 +1,4 @@
-"""The lines of a document and the stretches of prose in them, both as places in its source."""
+"""Lines of a document, and ranges of prose in them, as places in the source."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 def names(text: str) -> frozenset[str]:
-    """A set of words that is written as a text."""
+    """A set of words, written as a text with blanks between them."""
     return frozenset(text.split())
 
 
 class Span(NamedTuple):
-    """A stretch of text, from `start` up to but without `end`."""
+    """A range of a text, from `start` up to but not including `end`."""
 
     start: int
     end: int
 
 
 class Role(StrEnum):
-    """What a paragraph is in its document."""
+    """The role of a paragraph in its document."""
 
     BODY = "body"
     HEADING = "heading"
@@ -37,12 +37,12 @@ class Role(StrEnum):
 
     @property
     def fragment(self) -> bool:
-        """Whether such a paragraph is complete without being a sentence: no full stop is missing."""
+        """Whether such a paragraph need not be a sentence, so that no full stop is missing."""
         return self not in (Role.BODY, Role.QUOTE, Role.NOTE)
 
 
 class Line(NamedTuple):
-    """A line, or the rest of one behind its markers, without its ending, and where it starts in the source."""
+    """A line, or the rest of one after its markers, without its line ending; `start` is its offset in the source."""
 
     text: str
     start: int
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
     @property
     def indent(self) -> int:
-        """How many blank characters the line starts with."""
+        """The number of blank characters at the start of the line."""
         return len(self.text) - len(self.text.lstrip(" \t"))
 
     def cut(self, start: int, end: int | None = None) -> Line:
@@ -62,7 +62,7 @@ class Line(NamedTuple):
 
     @property
     def prose(self) -> Span:
-        """Where the line's text is in the source, without the blanks around it."""
+        """The range of the line's text in the source, without the blanks around it."""
         left = len(self.text) - len(self.text.lstrip())
         return Span(self.start + left, self.start + max(len(self.text.rstrip()), left))
 
@@ -77,7 +77,8 @@ def split_lines(text: str, start: int = 0) -> list[Line]:
 
 
 class Written(NamedTuple):
-    """Characters that are written in another way in the source, from `start` on, such as an entity of HTML."""
+    """Characters whose source differs from their text, such as an entity of HTML; `start` is their offset in the
+    source."""
 
     start: int
     source: str
@@ -90,13 +91,13 @@ class Written(NamedTuple):
 
 @dataclass
 class Block:
-    """A paragraph as a format's reader finds it, all in places of the source.
+    """A paragraph as found by a reader; all offsets are in the source.
 
-    `segments` are its lines without what is around the prose, which spaces join, except where the segment's number is
-    in `tight`. `protected` is what in them is not prose, sorted; it may reach beyond them, over the place where two
-    segments meet. `written` is what in them reads otherwise than it is written, in order. `shape` is what else the
-    reader knows of the paragraph and what a change must not alter. Whether a change keeps the structure can be seen
-    from `scope` alone, if there is one.
+    `segments` are its lines without the markers around the prose; they are joined by spaces, except where the segment's
+    index is in `tight`. `protected` are the ranges that are not prose, in order; one may go beyond a segment, over the
+    boundary to the next. `written` are the characters whose source differs from their text, in order. `shape` is
+    anything else that a change must not alter. Within `scope`, if given, it can be seen whether a change keeps the
+    structure.
     """
 
     role: Role
@@ -109,7 +110,7 @@ class Block:
 
 
 def block_of(role: Role, lines: Sequence[Line]) -> Iterator[Block]:
-    """The block that the lines make up, if they say something."""
+    """The block of some lines, if they have text."""
     segments = [line.prose for line in lines if not line.blank]
     if segments:
         yield Block(role, segments)

@@ -1,4 +1,4 @@
-"""Words that no proofreader changes: addresses, file names, options, identifiers, placeholders."""
+"""Fixed words, which no proofreader changes: addresses, file names, options, identifiers, placeholders."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _FIXED = re.compile("|".join([*_KINDS, _TEMPLATES]))
 
 
 OVERLONG = re.compile(r"\S{1001,}")
-"""What is too long to be a word: data, for the most part."""
+"""A string that is too long to be a word, mostly data."""
 
 
 def fixed_words(text: str, format: Format) -> list[Span]:
-    """The spans of `text` that are no words of a language, and so are right as they are."""
+    """The ranges of `text` that are not words of a language, and must stay as they are."""
     fixed = _FIXED_IN_LATEX if format is Format.LATEX else _FIXED
     found, place = list[Span](), 0
     for word in [*OVERLONG.finditer(text), None]:
@@ -75,7 +75,7 @@ def fixed_words(text: str, format: Format) -> list[Span]:
 
 
 def _end_at_word(text: str, found: re.Match[str]) -> tuple[int, int]:
-    """The match without the punctuation of the sentence that an address seems to end with."""
+    """The range of the match, without the sentence's punctuation at the end of an address."""
     start, end = found.span()
     if "://" in found.group() or found.group().startswith(("www.", "mailto:", "doi:")):
         open_ones = found.group().count("(") - found.group().count(")")

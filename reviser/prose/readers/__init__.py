@@ -1,1 +1,1 @@
-"""Where prose stands in a document, one module for each kind of format."""
+"""Readers that find the prose in a document, one module for each kind of format."""

@@ -1,4 +1,4 @@
-"""Source code: comments and docstrings are prose, except for directives, licences and code in them."""
+"""Source code: comments and docstrings are prose, except for directives, licences and code inside them."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ def blocks(lines: Sequence[Line], format: Format) -> Iterator[Block]:
 
 @dataclass
 class _Comment:
-    """What a comment says, line by line without markers, and where it is in the source."""
+    """The text of a comment, line by line without markers, with its places in the source."""
 
     lines: list[Line]
     span: Span
     block: bool = False
-    """Whether one pair of markers is around all of it, so that a directive at its start concerns all of it."""
+    """Whether one pair of markers surrounds the whole comment, so that a directive at its start concerns all of it."""
     indented: bool = False
-    """Whether a line's indent says nothing about it, as in docstrings."""
+    """Whether indentation has no meaning, as in docstrings."""
 
 
 def _comments(tree: trees.Tree, lines: Sequence[Line]) -> Iterator[_Comment]:
@@ -137,7 +137,7 @@ def _comments(tree: trees.Tree, lines: Sequence[Line]) -> Iterator[_Comment]:
 
 
 def _group(comments: Sequence[Line]) -> Iterator[_Comment]:
-    """The comment that several lines, each with its own marker, make up."""
+    """The comment that consists of several lines, each with its own marker."""
     if comments:
         contents = []
         for line in comments:
@@ -166,7 +166,7 @@ def _block_comment(pieces: Sequence[Line], width: int) -> Iterator[_Comment]:
 
 
 def _docstrings(tree: trees.Tree) -> Iterator[_Comment]:
-    """The strings that Python takes for the documentation of a module, a class or a function."""
+    """The docstrings of modules, classes and functions in Python."""
     bodies = [tree.root]
     while bodies:
         body = bodies.pop()
@@ -215,13 +215,13 @@ def _docstring(tree: trees.Tree, statement: Any) -> Iterator[_Comment]:
 
 
 def _dedented(lines: Sequence[Line]) -> list[Line]:
-    """The lines without the indent that all but the first have in common."""
+    """The lines without the common indentation of all but the first."""
     depth = min([line.indent for line in lines[1:] if not line.blank], default=0)
     return [lines[0], *(line.cut(min(depth, len(line.text))) for line in lines[1:])]
 
 
 def _prose(comment: _Comment) -> Iterator[Block]:
-    """The paragraphs of a comment: what it says to people."""
+    """The paragraphs of a comment, without directives and code."""
     lines = comment.lines
     whole = "\n".join([line.text for line in lines])
     if _LICENCE.search(whole) or _OTHER_LINE_ENDS.search(whole) or "\0" in whole:
@@ -259,7 +259,7 @@ def _prose(comment: _Comment) -> Iterator[Block]:
 
 
 def _numpy_name(lines: Sequence[Line], number: int) -> bool:
-    """Whether a line names a parameter that the next lines, which are indented, say something about."""
+    """Whether a line names a parameter, with an indented description after it (the NumPy style)."""
     line = lines[number]
     following = lines[number + 1] if number + 1 < len(lines) else None
     return bool(following and not following.blank and following.indent > line.indent and _NUMPY_NAME.match(line.text))
@@ -276,7 +276,7 @@ def _chunk(lines: Sequence[Line], comment: _Comment) -> Iterator[Block]:
 
 
 def _escapes(lines: Mapping[int, Line], block: Block) -> Iterator[Span]:
-    """Each backslash with the character that it means, or with the line's end."""
+    """The ranges of escapes: a backslash with the next character, or with the end of the line."""
     for number, segment in enumerate(block.segments):
         line = lines[segment.end]
         for found in _ESCAPE.finditer(line.text):

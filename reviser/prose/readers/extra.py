@@ -1,4 +1,4 @@
-"""Parsers that come with an extra; the error for a missing one names it."""
+"""Parsers that are installed with an extra; the error for a missing one names the extra."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reviser.core.extras import missing_package
 
 
 def load(module: str, extra: str) -> Any:
-    """The module of that name, or a sentence on which extra to install."""
+    """The module of that name; raises `ReviserError` naming the extra to install if it is missing."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

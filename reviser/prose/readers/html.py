@@ -1,4 +1,4 @@
-"""HTML: the text that a page shows is prose; tags, comments, scripts, code and other languages than English are not.
+"""HTML: the displayed text is prose; tags, comments, scripts, code and text in other languages than English are not.
 
 Tags and comments end where browsers say that they do. The parser of the standard library is not used: it takes
 quadratic time for tags without an end, and does not say where in the source a piece of text stands.
@@ -72,7 +72,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 class _Element(NamedTuple):
-    """An element that is open, and what holds for text in it."""
+    """An open element, and the properties of text in it."""
 
     name: str
     role: Role = Role.BODY
@@ -85,7 +85,7 @@ class _Element(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether text in it stays as it is."""
+        """Whether text in it must stay as it is."""
         return self.code or not self.translated or not self.english
 
 
@@ -94,7 +94,7 @@ _OUTSIDE = _Element("")
 
 @dataclass
 class _Page:
-    """Reads a page from its start to its end."""
+    """Parses a page from its start to its end."""
 
     text: str
     _open: list[_Element] = field(default_factory=list)
@@ -123,7 +123,7 @@ class _Page:
         yield from self._finished()
 
     def _finished(self) -> Iterator[Block]:
-        """The paragraph that ends here, if there is one; another one begins."""
+        """The paragraph that ends here, if there is one; the next one begins."""
         done, self._sentence = self._sentence, _Sentence(self.text)
         return done.finished()
 
@@ -132,11 +132,12 @@ class _Page:
         return self._open[-1] if self._open else _OUTSIDE
 
     def _breaks(self, name: str) -> bool:
-        """Whether a tag ends the sentence that it stands in."""
+        """Whether a tag ends the paragraph around it."""
         return name not in _INLINE and not self._here.is_picture
 
     def _end_of_other(self, place: int) -> int:
-        """Where what begins with a `<` and is no tag ends: a comment, an instruction, or the sign itself."""
+        """The end of a construct that begins with `<` and is no tag: a comment, an instruction, or the character
+        alone."""
         text = self.text
         if text.startswith("<!--", place):
             if text.startswith((">", "->"), place + 4):
@@ -155,7 +156,7 @@ class _Page:
         return place + 1
 
     def _after(self, closing: str, place: int) -> int:
-        """The place behind the next such closing, or the end of the page."""
+        """The offset after the next occurrence of `closing`, or the end of the page."""
         found = -1 if closing in self._missing else self.text.find(closing, place)
         if found < 0:
             self._missing.add(closing)
@@ -163,7 +164,7 @@ class _Page:
         return found + len(closing)
 
     def _take(self, tag: re.Match[str]) -> int:
-        """Take in a tag, and the text of an element that has nothing else; returns the place behind."""
+        """Process a tag, and the text of an element that holds only text; returns the offset after it."""
         name, end = tag["name"].lower(), tag.end()
         if tag["closing"]:
             self._close(name)
@@ -188,8 +189,7 @@ class _Page:
         return end
 
     def _element(self, name: str, tag: str) -> _Element:
-        """What holds for the text in an element: what holds around it, unless its name or attributes tell another
-        thing."""
+        """The properties of an element: inherited ones, unless its name or attributes override them."""
         outer = self._here
         attributes = _attributes(tag)
         language = attributes.get("lang", attributes.get("xml:lang"))
@@ -208,13 +208,13 @@ class _Page:
         )
 
     def _end_open_ones(self, name: str) -> None:
-        """End the elements that a new one ends, although nobody says so."""
+        """Close the elements whose end tag may be omitted before a new element."""
         names, limits = _ENDS.get(name, (frozenset[str](), frozenset[str]()))
         if any(self._names[one] for one in names):
             self._pop_to(names, limits, len(self._open) - _DEEPEST_MATCH)
 
     def _close(self, name: str) -> None:
-        """End an element; an end of what was not begun means nothing."""
+        """Close an element; an end tag without a start tag is ignored."""
         if not self._names[name]:
             return
         if name in _INLINE:
@@ -223,8 +223,8 @@ class _Page:
             self._pop_to(frozenset([name]), frozenset(), 0)
 
     def _pop_to(self, names: frozenset[str], limits: frozenset[str] | None, least: int) -> None:
-        """End the innermost element of these names and all in it, unless a limit is in between: by default all but
-        elements within sentences."""
+        """Close the innermost element with one of these names and all inside it, unless an element of `limits` is in
+        between (by default, any but elements within sentences)."""
         for number in range(len(self._open) - 1, max(least, 0) - 1, -1):
             name = self._open[number].name
             if name in names:
@@ -236,7 +236,7 @@ class _Page:
                 return
 
     def _read(self, start: int, end: int) -> None:
-        """Take in text, up to the next tag."""
+        """Process text, up to the next tag."""
         here = self._here
         if start >= end or here.unread:
             return
@@ -253,7 +253,7 @@ class _Page:
 
 @dataclass
 class _Sentence:
-    """What stands between two tags that end sentences."""
+    """A paragraph in progress: the text between two tags that end paragraphs."""
 
     text: str
     block: Block = field(default_factory=lambda: Block(Role.BODY, []))
@@ -265,7 +265,7 @@ class _Sentence:
     _end_of_words: int = 0
 
     def begin(self, element: _Element) -> None:
-        """Text follows that stands in an element; what the paragraph is, its first one decides."""
+        """Note the element of the text that follows; the first one decides the paragraph's role."""
         if not self.block.segments:
             self._element = element
 
@@ -284,7 +284,7 @@ class _Sentence:
             self.add(start, end, reading, kept=kept or len(reading) > 1)
 
     def add(self, start: int, end: int, reading: str = "", *, kept: bool) -> None:
-        """Add characters, which read otherwise than they are written if a `reading` is given."""
+        """Add characters; `reading` is their text if it differs from the source."""
         block = self.block
         is_picture = reading[:1] == "<" and len(reading) > 1
         if is_picture and not block.segments:
@@ -308,7 +308,7 @@ class _Sentence:
             self._end_of_words = len(block.segments)
 
     def _join(self, last: Span | None, start: int, between: str) -> None:
-        """Join the next segment to the last one; what stands between them stays, unless it is a line break alone."""
+        """Join the next segment to the last one; what is between them must stay, unless it is only a line break."""
         if last is None:
             return
         if not self.has_space:
@@ -317,7 +317,7 @@ class _Sentence:
             self.block.protected.append(Span(last.end, start))
 
     def finished(self) -> Iterator[Block]:
-        """The paragraph, if it says something, without pictures at its end."""
+        """The paragraph, if it has text, without pictures at its end."""
         block = self.block
         if not self._has_prose:
             return
@@ -330,7 +330,7 @@ class _Sentence:
         yield block
 
     def _role(self) -> Role:
-        """What the paragraph is; a few words without an end are a label rather than a sentence."""
+        """The role of the paragraph; a few words without a final mark are a label rather than a sentence."""
         role = self._element.role
         text = text_of(self.text, self.block).rstrip("\"'”’»)]")
         if role is not Role.BODY or text.endswith(_FINAL):
@@ -340,7 +340,7 @@ class _Sentence:
 
 
 def _attributes(tag: str) -> dict[str, str]:
-    """The attributes of a tag that could say in which language it is, by their names."""
+    """The attributes of a tag that can tell its language, by name."""
     small = tag.lower()
     if "lang" not in small and "translate" not in small:
         return {}

@@ -1,4 +1,4 @@
-"""LaTeX: the text between its commands is prose; commands, their arguments, maths and comments are not.
+"""LaTeX: the text between commands is prose; commands, their arguments, maths and comments are not.
 
 TeX has no grammar but what commands define, so this reads its characters as TeX does, and takes no
 argument for prose of which it does not know that it is.
@@ -108,7 +108,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _paragraphs(text: str, pieces: Sequence[_Piece]) -> Iterator[Block]:
-    """The paragraphs among pieces that belong together: blank lines in the text divide them."""
+    """The paragraphs among related pieces, separated by blank lines."""
     waiting: list[_Piece] = []
     for kind, start, end, role in pieces:
         if kind is not _Kind.TEXT:
@@ -153,7 +153,7 @@ def _lines_between(text: str, start: int, end: int) -> list[Line]:
 
 @dataclass
 class _Reader:
-    """Reads a text once and tells its prose from the rest."""
+    """Parses a text once and separates its prose from the rest."""
 
     text: str
     _tokens: list[tuple[int, int]] = field(default_factory=list)
@@ -176,7 +176,7 @@ class _Reader:
         return self._found
 
     def _tokenise(self) -> None:
-        """Cut the text into tokens, verbatim stretches whole, and find the partners of its braces."""
+        """Divide the text into tokens, with verbatim parts as one, and pair its braces."""
         place, opened = 0, []
         text = self.text
         while place < len(text):
@@ -292,7 +292,8 @@ class _Reader:
         return self._tokens[index - 1][1]
 
     def _brace_at(self, index: int) -> int | None:
-        """The number of the brace that opens at `index`, behind blanks at most, if it closes, too."""
+        """The index of the brace that opens at `index`, after blanks at most; None if there is none or it is not
+        closed."""
         if index < len(self._tokens):
             start, end = self._tokens[index]
             gap = _GAP.match(self.text, start)
@@ -316,7 +317,7 @@ class _Reader:
         return index
 
     def _optional(self, index: int) -> int | None:
-        """The number of the token behind an argument in brackets, if it closes soon."""
+        """The index of the token after an argument in brackets; None if it is not closed soon."""
         number = index + 1
         while number < min(len(self._tokens), index + 200):
             first, last = self._tokens[number]
@@ -328,7 +329,7 @@ class _Reader:
         return None
 
     def _definition(self, index: int) -> int:
-        """A definition up to the end of its first group, or of its line."""
+        """The index after a definition: after its first group, or at the end of its line."""
         start = self._tokens[index][0]
         for number in range(index + 1, min(len(self._tokens), index + 40)):
             if number in self._closing:
@@ -378,7 +379,7 @@ class _Reader:
         return after
 
     def _matching_end(self, index: int, environment: str) -> int:
-        """The number of the token behind the end of an environment, or of the document."""
+        """The index of the token after the end of an environment, or of the document."""
         opening, closing = f"\\begin{{{environment}}}", f"\\end{{{environment}}}"
         depth = 0
         for number in range(index, len(self._tokens)):

@@ -1,4 +1,4 @@
-"""Markdown: paragraphs, headings, items and cells are prose; code, targets, maths and markers are not."""
+"""Markdown: paragraphs, headings, list items and table cells are prose; code, targets, maths and markers are not."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _Placed = list[tuple[int, int, str]]
 
 @dataclass
 class _Inline:
-    """The content of an inline token, and what the parser's rules found in it."""
+    """The content of an inline token, and the ranges that the parser's rules found in it."""
 
     content: str
     spans: list[Span]
@@ -103,19 +103,19 @@ def _role(roles: Sequence[Role | None]) -> Role:
 
 
 def _is_image(token: Token) -> bool:
-    """Whether a paragraph is a picture alone, whose text is its caption."""
+    """Whether a paragraph consists of an image, whose text is its caption."""
     kinds = {child.type for child in token.children or []}
     return kinds in ({"image"}, {"link_open", "image", "link_close"})
 
 
 def _shape(tokens: Sequence[Token]) -> str:
-    """The kinds of what is in a paragraph; how much text there is between them does not count."""
+    """The kinds of inline elements in a paragraph; the amount of text between them does not count."""
     kinds = [token.type for token in tokens if token.type not in ("text", "softbreak")]
     return " ".join(kinds)
 
 
 def _place(token: Token, lines: Sequence[Line]) -> _Placed | None:
-    """Where the lines of the token's content are in the source; None if they cannot be found there."""
+    """The place of a token's content in the source; None if it cannot be found."""
     assert token.map
     placed: _Placed = []
     offset = 0
@@ -133,7 +133,7 @@ def _place(token: Token, lines: Sequence[Line]) -> _Placed | None:
 
 
 def _column(line: str, text: str, token: Token) -> int | None:
-    """Where `text`, of which the parser has taken off all markers, starts in its line."""
+    """The column of `text`, from which the parser has removed all markers, in its line."""
     shown = line.replace("\0", "\ufffd")
     bare = shown.rstrip()
     if bare.endswith(text):
@@ -146,7 +146,7 @@ def _column(line: str, text: str, token: Token) -> int | None:
 
 
 class _Row:
-    """The row of a table: its cells come one by one, each behind the one before it."""
+    """The cells of a table row, found one by one, each after the one before."""
 
     def __init__(self) -> None:
         self._line = -1
@@ -172,7 +172,7 @@ class _Row:
 
 
 def _block(inline: _Inline, placed: _Placed, role: Role) -> Block:
-    """The block of an inline token, with what the parser found in it as places in the source."""
+    """The block of an inline token, with the ranges that the parser found converted to places in the source."""
     segments = [Span(start, start + len(text)) for _, start, text in placed]
     protected = []
     index = 0
@@ -201,7 +201,7 @@ def _block(inline: _Inline, placed: _Placed, role: Role) -> Block:
 
 
 class _Recorder:
-    """Notes where the rules of the inline parser find something; tokens do not say where they are."""
+    """Records where the rules of the inline parser match, because tokens do not tell."""
 
     def __init__(self, parser: MarkdownIt) -> None:
         self.parser = parser
@@ -209,14 +209,14 @@ class _Recorder:
         self._content = ""
 
     def read(self, token: Token, env: dict[str, object]) -> _Inline:
-        """What is in the content of the token, which also gets its children."""
+        """The content of a token, parsed; the token also gets its children."""
         self._spans, self._content = [], token.content
         token.children = []
         self.parser.inline.parse(token.content, self.parser, env, token.children)
         return _Inline(token.content, [*self._spans, *_code_tags(token.content, self._spans)])
 
     def watch(self, name: str, rule: Callable[[StateInline, bool], bool]) -> None:
-        """Have the parser's rule of this name note what it finds."""
+        """Record the matches of the parser's rule with this name."""
         labelled = name in _LABELLED
 
         def watched(state: StateInline, silent: bool) -> bool:
@@ -229,7 +229,7 @@ class _Recorder:
         self.parser.inline.ruler.at(name, watched)
 
     def watch_breaks(self, rule: Callable[[StateInline, bool], bool]) -> None:
-        """Have line breaks noted that are breaks in the finished text as well."""
+        """Record hard line breaks."""
 
         def watched(state: StateInline, silent: bool) -> bool:
             start = state.pos
@@ -245,7 +245,7 @@ class _Recorder:
         self.parser.inline.ruler.at("newline", watched)
 
     def _around_label(self, state: StateInline, start: int) -> list[Span]:
-        """A link or an image without its text, unless the text is at the same time the target's name."""
+        """The range of a link or image without its label, or all of it if the label is also the name of the target."""
         source, end = self._content, state.pos
         image = source[start] == "!"
         place, most = state.pos, state.posMax
@@ -263,7 +263,7 @@ class _Recorder:
 
 
 def _code_tags(content: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """What stands between the tags of HTML that mark code."""
+    """The ranges between the HTML tags that mark code."""
     opened: tuple[str, int] | None = None
     for start, end in sorted(spans):
         tag = _TAG.match(content, start, end)
@@ -275,7 +275,7 @@ def _code_tags(content: str, spans: Sequence[Span]) -> Iterator[Span]:
 
 
 class _Recorders(threading.local):
-    """A recorder for each thread, made when it is first needed, for making one takes long."""
+    """One recorder per thread, made on first use, because making one is slow."""
 
     recorder: _Recorder | None = None
 

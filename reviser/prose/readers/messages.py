@@ -1,4 +1,4 @@
-"""Mails and commit messages: what their writer says, without headers, quotes, comments and trailers."""
+"""Mails and commit messages: the author's text is prose; headers, quotes, comments and trailers are not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PREFIX = re.compile(r"(?:(?:fixup|squash|amend|reword)! )+|(?:[\w./-]+(?:\([^()
 
 
 def mail(lines: Sequence[Line]) -> Iterator[Block]:
-    """The prose of a mail: what was written for it, not what it quotes."""
+    """The prose of a mail, without headers and quoted text."""
     start = 0
     if lines and _HEADER.match(lines[0].text):
         start = next((n for n, line in enumerate(lines) if line.blank), len(lines))
@@ -39,7 +39,7 @@ def mail(lines: Sequence[Line]) -> Iterator[Block]:
 
 
 def commit(lines: Sequence[Line]) -> Iterator[Block]:
-    """The prose of a commit message: its subject and body, not git's comments or its trailers."""
+    """The prose of a commit message: its subject and body, without git's comments and trailers."""
     body: list[Line] = []
     for line in lines:
         if _SCISSORS.match(line.text) or line.text.startswith("diff --git "):
@@ -64,7 +64,7 @@ def _subject(line: Line) -> Iterator[Block]:
 
 
 def _without_trailers(lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines without the last paragraph, if that is made of trailers."""
+    """The lines without the last paragraph, if it consists of trailers."""
     end = len(lines)
     while end and lines[end - 1].blank:
         end -= 1

@@ -1,4 +1,4 @@
-"""Plain text: paragraphs between blank lines, lists, headings; what looks like code or a table stays.
+"""Plain text: paragraphs between blank lines, lists and headings are prose; apparent code and tables are not.
 
 The text of comments and messages is read here, too, after the markers around it are taken off.
 """
@@ -34,19 +34,19 @@ MOST_WRAPPED = 120
 
 
 def looks_like_code(text: str) -> bool:
-    """Whether a line is code rather than a sentence, as far as its looks tell."""
+    """Whether a line looks like code rather than a sentence."""
     return bool(_CODE.search(text[:400]))
 
 
 def document(lines: Sequence[Line]) -> Iterator[Block]:
-    """The prose of a document in plain text, where each paragraph shows its own structure."""
+    """The prose of a document in plain text; each paragraph is a scope of its own."""
     for block in blocks(lines):
         block.scope = Span(block.segments[0].start, block.segments[-1].end)
         yield block
 
 
 def blocks(lines: Sequence[Line], *, role: Role = Role.BODY) -> Iterator[Block]:
-    """The prose in plain text; `role` is what paragraphs are that are nothing special."""
+    """The prose in plain text; `role` is the role of ordinary paragraphs."""
     fence = ""
     waiting: list[Line] = []
     for line in lines:
@@ -109,17 +109,17 @@ def _one(role: Role, lines: Sequence[Line]) -> Iterator[Block]:
 
 
 def _preformatted(lines: Sequence[Line]) -> bool:
-    """Whether all lines are indented like an example, or any of a few is drawn with characters."""
+    """Whether all lines are indented like an example, or one of a few lines is drawn with characters."""
     return all(line.text.startswith(("    ", "\t")) for line in lines) and not (_ITEM.match(lines[0].text))
 
 
 def _literal(text: str) -> bool:
-    """Whether a line is no prose: a rule, a row of a table, a quote from a mail, code."""
+    """Whether a line is not prose: a rule, a row of a table, a quote from a mail, code."""
     return bool(_RULE.match(text) or _QUOTE.match(text) or _TABLE.search(text[:2000]) or looks_like_code(text))
 
 
 def _wrapped(line: Line, following: Line, width: int) -> bool:
-    """Whether a paragraph goes on in the following line because it was full."""
+    """Whether a line was full, so that the following line continues its paragraph."""
     start = following.text.lstrip()
     if start[:1].islower():
         return True
@@ -130,6 +130,6 @@ def _wrapped(line: Line, following: Line, width: int) -> bool:
 
 
 def _is_heading(text: str) -> bool:
-    """Whether a line alone is more like a title than like a sentence."""
+    """Whether a single line resembles a title more than a sentence."""
     words = text.split()
     return len(words) <= 8 and not _FINAL.search(text) and text.strip()[:1].isupper()

@@ -1,4 +1,4 @@
-"""reStructuredText: paragraphs, titles, items and notes are prose; roles, targets and directives are not."""
+"""reStructuredText: paragraphs, titles, list items and notes are prose; roles, targets and directives are not."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def blocks(lines: Sequence[Line]) -> Iterator[Block]:
 
 
 def _opaque(lines: Sequence[Line]) -> list[Span]:
-    """The literal blocks, and the directives that hold no text, as docutils sees them.
+    """The literal blocks, and the directives without text, as docutils sees them.
 
-    The grammar loses them where a blank line is missing.
+    The grammar misses them where a blank line is missing.
     """
     found: list[Span] = []
     depth: int | None = None
@@ -120,7 +120,7 @@ def _paragraph(tree: trees.Tree, node: Any, role: Role) -> Iterator[Block]:
 
 
 def _shape(tree: trees.Tree, node: Any) -> str:
-    """What markup is, and whether docutils takes it for that between its neighbours; the grammar is not as strict."""
+    """The kind of markup, and whether docutils accepts it between its neighbours; the grammar is less strict."""
     start = node.start_byte
     before = tree.data[max(start - 4, 0) : start].decode("utf-8", "ignore")[-1:]
     after = tree.data[node.end_byte : node.end_byte + 4].decode("utf-8", "ignore")[:1]
@@ -130,7 +130,7 @@ def _shape(tree: trees.Tree, node: Any) -> str:
 
 
 def _protected(tree: trees.Tree, node: Any) -> Iterator[Span]:
-    """What in a paragraph is not its text: the whole of a role or reference, but the markers of emphasis alone."""
+    """The protected ranges of a paragraph: whole roles and references, but only the markers of emphasis."""
     if node.type == "text":
         return
     span = tree.span(node.start_byte, node.end_byte)
@@ -148,7 +148,7 @@ def _protected(tree: trees.Tree, node: Any) -> Iterator[Span]:
 
 
 def _directive(tree: trees.Tree, node: Any) -> Iterator[Block]:
-    """The text in a directive, which is read like a document of its own."""
+    """The text in a directive, parsed like a document of its own."""
     name = next((tree.text_of(child) for child in node.children if child.type == "type"), "")
     body = next((child for child in node.children if child.type == "body"), None)
     if name not in _TEXTS or body is None:
@@ -167,6 +167,6 @@ def _directive(tree: trees.Tree, node: Any) -> Iterator[Block]:
 
 
 def _dedented(lines: Sequence[Line]) -> list[Line]:
-    """The lines without the indent that all have in common but the first, which may start behind it."""
+    """The lines without their common indentation, except for the first, which may start after it."""
     depth = min([line.indent for line in lines[1:] if not line.blank], default=lines[0].indent)
     return [line.cut(min(depth, line.indent)) for line in lines]

@@ -1,4 +1,4 @@
-"""Syntax trees by tree-sitter, and the way from their bytes back to the characters of a document."""
+"""Syntax trees by tree-sitter, with byte offsets converted to characters of the document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviser.prose.source import Line, Span
 
 
 class Tree:
-    """The syntax tree of some lines of a document, or of what is left of them behind their markers."""
+    """The syntax tree of some lines of a document, possibly without their markers."""
 
     def __init__(self, grammar: str, lines: Sequence[Line], entry: str = "language") -> None:
         self._lines = lines
@@ -28,7 +28,7 @@ class Tree:
         self.root = parser.parse(self.data).root_node
 
     def place(self, byte: int) -> tuple[int, int]:
-        """The line and the column, both from 0, of a place in `data`."""
+        """The line and the column, both from 0, of a byte offset in `data`."""
         number = min(bisect_right(self._starts, byte) - 1, len(self._lines) - 1)
         column = min(byte - self._starts[number], len(self._encoded[number]))
         if not self._ascii[number]:
@@ -38,7 +38,7 @@ class Tree:
         return number, column
 
     def offset(self, byte: int) -> int:
-        """The place in the document of a place in `data`."""
+        """The offset in the document of a byte offset in `data`."""
         if not self._lines:
             return 0
         number, column = self.place(byte)
@@ -48,7 +48,7 @@ class Tree:
         return Span(self.offset(start), self.offset(end))
 
     def pieces(self, start: int, end: int) -> list[Line]:
-        """The lines between two places in `data`, the first and the last cut there."""
+        """The lines between two byte offsets in `data`; the first and the last are cut there."""
         first, left = self.place(start)
         last, right = self.place(end)
         if first == last:
@@ -57,14 +57,14 @@ class Tree:
         return [self._lines[first].cut(left), *inner, self._lines[last].cut(0, right)]
 
     def lines_of(self, node: Any) -> Sequence[Line]:
-        """The whole lines that a node is in."""
+        """The whole lines of a node."""
         return self._lines[self.place(node.start_byte)[0] : self.place(node.end_byte)[0] + 1]
 
     def text_of(self, node: Any) -> str:
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def walk(self, wanted: frozenset[str]) -> Iterator[Any]:
-        """All nodes of these kinds, in their order, without those inside of one or of what is no code."""
+        """All nodes of these kinds, in order, without those inside of another one or of what is no code."""
         cursor = self.root.walk()
         while True:
             node = cursor.node
@@ -78,7 +78,7 @@ class Tree:
 
 
 def _character_offsets(text: str) -> list[int]:
-    """Where in the UTF-8 form of a text each of its characters starts, and where it ends."""
+    """The byte offsets of the characters of a text in UTF-8, and of its end."""
     return [0, *accumulate(len(character.encode("utf-8", "replace")) for character in text)]
 
 
