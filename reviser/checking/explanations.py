@@ -34,7 +34,8 @@ EXPLANATIONS: Final = {
     ),
     Kind.AGREEMENT: Explanation(
         "A verb does not agree with its subject.",
-        "A verb is in the singular where its subject is in the plural, or the other way round, also where other words stand between the two.",
+        "A verb is in the singular where its subject is in the plural, or the other way round, also where other words "
+        "stand between the two.",
         "The boys goes home.",
         "The boys go home.",
         "Agreement_(linguistics)",
@@ -48,7 +49,8 @@ EXPLANATIONS: Final = {
     ),
     Kind.NOUN_NUMBER: Explanation(
         "A noun should be in the singular or the plural.",
-        "A noun stands in the singular where several things are meant, or in the plural where it has none or one is meant.",
+        "A noun stands in the singular where several things are meant, or in the plural where it has none or one is "
+        "meant.",
         "Two cat sat there.",
         "Two cats sat there.",
         "Grammatical_number",
@@ -76,7 +78,8 @@ EXPLANATIONS: Final = {
     ),
     Kind.PUNCTUATION: Explanation(
         "A punctuation mark is wrong, missing or not needed.",
-        "A comma, a full stop, an apostrophe or another mark is missing, stands where none belongs, or should be another one.",
+        "A comma, a full stop, an apostrophe or another mark is missing, stands where none belongs, or should be "
+        "another one.",
         "Before we eat wash your hands.",
         "Before we eat, wash your hands.",
         "English_punctuation",

@@ -307,7 +307,8 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         ("context", f"{config.context} ids"),
         (
             "vocabulary",
-            f"{vocabulary.size} ids: {vocabulary.base_size} tokens and {vocabulary.size - vocabulary.base_size} operators",
+            f"{vocabulary.size} ids: {vocabulary.base_size} tokens and "
+            f"{vocabulary.size - vocabulary.base_size} operators",
         ),
         ("actions", ", ".join(_kinds(vocabulary))),
         ("tokenizer", summary.tokenizer),

@@ -172,7 +172,8 @@ class RevisionJob:
         if not found.documents:
             skipped = f"; {found.told}" if found.skipped else ""
             raise ReviserError(
-                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor ignored by git{skipped}"
+                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor "
+                f"ignored by git{skipped}"
             )
         self.delivery.check(found.documents)
         if self.several and self.delivery.output:

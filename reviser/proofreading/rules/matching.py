@@ -264,8 +264,8 @@ def _moved(span: Span, places: Sequence[int]) -> Span:
 
 
 def _differences(text: str, after: str, places: Sequence[int]) -> list[tuple[int, int, str]]:
-    """The differences of a text from `after`, whose characters come from the offsets `places`: start, end and new
-    text."""
+    """The replacements (start, end, new text) that turn `text` into `after`; `places` has the offset in `text` of each
+    character of `after`, negative for a new one."""
     found = []
     start, put = 0, ""
     for place, character in zip([*places, len(text)], [*after, ""], strict=True):

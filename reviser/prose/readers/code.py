@@ -55,9 +55,9 @@ _OTHER_LINE_ENDS = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _DIRECTIVE = re.compile(
     r"\s*(?:!|-\*-|type:|noqa\b|nosec\b|pylint:|pragma\b|fmt:|isort:|mypy:|ruff:|pyright:|flake8:|yapf:|doctest:|"
     r"e[sx]lint|jshint|jslint|global\s|globals\s|prettier-|biome-|@?ts-(?:ignore|expect|nocheck|check)|@flow|@jsx|@license|"
-    r"istanbul|c8 |v8 ignore|webpack|sourceMappingURL|go:|nolint|\+build|line\s|export\s|clang-|NOLINT|cppcheck|lint:|IWYU|"
-    r"rubocop:|frozen_string_literal|encoding[:=]|coding[:=]|vim?:|ex:|emacs|shellcheck\b|cspell|spell-?checker|codespell|"
-    r"language=|#?region\b|#?endregion\b|swiftlint:|swift-|MARK:|ktlint|detekt|noinspection|yamllint|yaml-language-server|"
+    r"istanbul|c8 |v8 ignore|webpack|sourceMappingURL|go:|nolint|\+build|line\s|export\s|clang-|NOLINT|cppcheck|"
+    r"lint:|IWYU|rubocop:|frozen_string_literal|encoding[:=]|coding[:=]|vim?:|ex:|emacs|shellcheck\b|cspell|spell-?checker|"
+    r"codespell|language=|#?region\b|#?endregion\b|swiftlint:|swift-|MARK:|ktlint|detekt|noinspection|yamllint|yaml-language-server|"
     r"stylelint|hadolint|syntax=|cython:|distutils:|cov:|LCOV|GCOV|sphinx|phpcs:|phpstan|@(?:codeCoverage|psalm|phpstan)|"
     r"\[(?:if|endif))"
 )
@@ -77,8 +77,8 @@ _NAMED = re.compile(r"\s+\*{0,2}[A-Za-z_][\w.]*(?:,\s*\*{0,2}[A-Za-z_]\w*)*\s?(?
 _OTHER_TAG = re.compile(r"\s*(?:[@\\][A-Za-z]|:[a-z]+(?:\s[^:\n]*)?:(?:\s|\Z)|\.\. )")
 _EXAMPLE = re.compile(r"\s*[@\\](?:example|code|verbatim|snippet|see|usage)\b")
 _SECTION = re.compile(
-    r"\s*(?:Args|Arguments|Attributes|Examples?|Parameters|Params|Raises|Returns?|Yields?|Throws|Notes?|References|See Also|"
-    r"Todo|Warns|Warnings?|Keyword Args|Other Parameters|Methods|Safety|Panics|Errors|Usage):?\s*\Z"
+    r"\s*(?:Args|Arguments|Attributes|Examples?|Parameters|Params|Raises|Returns?|Yields?|Throws|Notes?|References|"
+    r"See Also|Todo|Warns|Warnings?|Keyword Args|Other Parameters|Methods|Safety|Panics|Errors|Usage):?\s*\Z"
 )
 _NUMPY_NAME = re.compile(r"\s*\*{0,2}\w+(?:, \*{0,2}\w+)* : \S|\s*\w+\s*\Z")
 _TODO = re.compile(r"\s*(?:TODO|FIXME|XXX|HACK|BUG|NOTE|OPTIMIZE|SAFETY|WARNING)\b(?:\([^()]*\))?:?\s*")

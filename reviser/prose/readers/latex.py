@@ -42,8 +42,8 @@ _TEXTS = {
 _OWN = {
     **dict.fromkeys(
         names(
-            """part chapter section subsection subsubsection paragraph subparagraph title subtitle frametitle framesubtitle
-    addchap addsec"""
+            """part chapter section subsection subsubsection paragraph subparagraph title subtitle frametitle
+    framesubtitle addchap addsec"""
         ),
         Role.HEADING,
     ),

@@ -14,8 +14,8 @@ from reviser.prose.source import Block, Line, Role, Span, names
 _TEXTS = {
     **dict.fromkeys(
         names(
-            """admonition attention caution container danger deprecated error epigraph hint important note seealso sidebar
-    tip todo topic versionadded versionchanged warning"""
+            """admonition attention caution container danger deprecated error epigraph hint important note seealso
+    sidebar tip todo topic versionadded versionchanged warning"""
         ),
         Role.NOTE,
     ),

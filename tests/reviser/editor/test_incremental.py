@@ -38,7 +38,10 @@ recieved here
 
 The last one were good.
 """
-LATEX = "\\documentclass{article}\n\\begin{document}\nHe recieved it.\n\n\\section{Teh end}\nIt were late.\n\\end{document}\n"
+LATEX = (
+    "\\documentclass{article}\n\\begin{document}\nHe recieved it.\n\n"
+    "\\section{Teh end}\nIt were late.\n\\end{document}\n"
+)
 PYTHON = '"""He recieved it.\n\nAnd it were so.\n"""\n\n# It were late.\nx = 1\n\ndef f():\n    """He recieved it."""\n'
 
 

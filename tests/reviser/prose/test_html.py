@@ -57,10 +57,14 @@ def test_tags_within_a_sentence_do_not_break_it_and_others_end_it() -> None:
 @pytest.mark.parametrize(
     "left_alone",
     [
-        "<script>{}</script>", "<style>{}</style>", "<pre>{}</pre>", "<code>{}</code>", "<kbd>{}</kbd>", "<samp>{}</samp>",
-        "<textarea>{}</textarea>", '<p translate="no">{}</p>', "<div lang=de><p>{}</p></div>", "<p xml:lang='fr'>{}</p>", "<!-- {} -->",
-        "<?php {} ?>", "<% {} %>", "<svg><text>{}</text></svg>", "<math><mi>{}</mi></math>", "<del>{}</del>", "<p title='{}'>",
-        "<SCRIPT>{}</SCRIPT>", "<p lang=de>a<div lang=de translate=no>{}</div>", "<![CDATA[{}]]>", "<!x {}>", "</ {}>", "<p {}", "<!--{}",
+        "<script>{}</script>", "<style>{}</style>", "<pre>{}</pre>", "<code>{}</code>", "<kbd>{}</kbd>",
+        "<samp>{}</samp>",
+        "<textarea>{}</textarea>", '<p translate="no">{}</p>', "<div lang=de><p>{}</p></div>",
+        "<p xml:lang='fr'>{}</p>", "<!-- {} -->",
+        "<?php {} ?>", "<% {} %>", "<svg><text>{}</text></svg>", "<math><mi>{}</mi></math>", "<del>{}</del>",
+        "<p title='{}'>",
+        "<SCRIPT>{}</SCRIPT>", "<p lang=de>a<div lang=de translate=no>{}</div>", "<![CDATA[{}]]>", "<!x {}>", "</ {}>",
+        "<p {}", "<!--{}",
     ],
 )  # fmt: skip
 def test_what_is_no_english_prose_is_left_alone(left_alone: str) -> None:
@@ -126,7 +130,8 @@ def test_changes_are_written_into_the_page(text: str, old: str, new: str, result
 
 @pytest.mark.parametrize(
     "piece",
-    ["<a ", "<a b='", '<a b="x', "<", "</", "<!--", "<!", "<?", "<% ", "&", "&amp;", "<b>", "<p>", "<li>", "<div></b>", "<td><li>", "</p>",
+    ["<a ", "<a b='", '<a b="x', "<", "</", "<!--", "<!", "<?", "<% ", "&", "&amp;", "<b>", "<p>", "<li>", "<div></b>",
+     "<td><li>", "</p>",
      "a<b>c</b>", "<br>", "<script>", "<svg><", "<img>", "&nbsp;", "word ", "<code>x</code>", "<p lang=de>", "</div"],
 )  # fmt: skip
 def test_no_markup_makes_reading_slow(piece: str) -> None:

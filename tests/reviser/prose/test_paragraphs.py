@@ -179,9 +179,12 @@ def test_comments_and_docstrings_alone_are_prose_in_code(name: str) -> None:
 @pytest.mark.parametrize(
     "word",
     [
-        "https://example.org/a?b=c", "me@example.org", "@someone", "--in-place", "-x", "/usr/local/bin", "./a.sh", "src/main.rs",
-        "README.md", "snake_case", "camelCase", "PascalCase", "os.path", "f()", "Foo::bar", "$HOME", "${x}", "{name}", "%s",
-        "0xff", "deadbee1", "v1.2.3", "1.2.3", "#123", "`code`", ":smile:", "&nbsp;", "<tag>", "{% endif %}reate", "{{ name }}s",
+        "https://example.org/a?b=c", "me@example.org", "@someone", "--in-place", "-x", "/usr/local/bin", "./a.sh",
+        "src/main.rs",
+        "README.md", "snake_case", "camelCase", "PascalCase", "os.path", "f()", "Foo::bar", "$HOME", "${x}", "{name}",
+        "%s",
+        "0xff", "deadbee1", "v1.2.3", "1.2.3", "#123", "`code`", ":smile:", "&nbsp;", "<tag>", "{% endif %}reate",
+        "{{ name }}s",
     ],
 )  # fmt: skip
 def test_words_that_stay(word: str) -> None:

@@ -21,11 +21,15 @@ EXAMPLES = settings().max_examples
 # What breaks formats when it comes at the wrong place, and ordinary text.
 HOSTILE = [
     "", " ", "  ", "word", "two words", "a much longer text with many words in it", ".", ". ", "1.", "1. ", "- ", "+ x",
-    "# ", "#", "> ", "*", "**", "_", "`", "```", "~~~", "<b>", "</b>", "<!-- ", "-->", "[", "]", "](x)", "[x]: y", "|", "\\",
+    "# ", "#", "> ", "*", "**", "_", "`", "```", "~~~", "<b>", "</b>", "<!-- ", "-->", "[", "]", "](x)", "[x]: y", "|",
+    "\\",
     "\\\\", "\\end{document}", "{", "}", "$", "$$", "%", "&", "&amp;", "~", "^", "\n", "\r", "\r\n", "\n\n", "\t", "\0",
-    "\u2028", "\x85", "\ufeff", "---", "===", ":::", "*/", "/*", "//", '"', '"""', "'''", "'", "--", "]]", "=>", "::", ": ",
-    "x: y", "Fixes: #1", "noqa", "type: ignore", "type: ", "Copyright ", "e\u0301", "\u0301", "👩‍🚀", "עברית", "::\n", ".. x::",
-    "@param", ">>> ", "…", "http://x", "foo_bar", "www.x", "..", "<", ">", "!", "![", "()", "(", ")", "<?", "?>", "${", "#{",
+    "\u2028", "\x85", "\ufeff", "---", "===", ":::", "*/", "/*", "//", '"', '"""', "'''", "'", "--", "]]", "=>", "::",
+    ": ",
+    "x: y", "Fixes: #1", "noqa", "type: ignore", "type: ", "Copyright ", "e\u0301", "\u0301", "👩‍🚀", "עברית", "::\n",
+    ".. x::",
+    "@param", ">>> ", "…", "http://x", "foo_bar", "www.x", "..", "<", ">", "!", "![", "()", "(", ")", "<?", "?>", "${",
+    "#{",
 ]  # fmt: skip
 CHANGES = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 30), st.lists(st.sampled_from(HOSTILE), max_size=3)), max_size=6
@@ -35,36 +39,53 @@ CHANGES = st.lists(
 WORDS = st.text(st.sampled_from("abcde ABC é 漢 .,!-’"), min_size=1, max_size=30)
 PIECES = {
     Format.MARKDOWN: [
-        "# {}", "{} *{}* `{}`", "> {}\n> {}", "- {}\n  {}\n- {}", "1. {}\n2. {}", "```\n{}\n```", "    {}", "| {} | {} |\n|--|--|\n| {} | {} |",
-        "[{}](http://x_y)", "![{}](a.png) {}", "<div>\n{}\n</div>", "{}  \n{}\\\n{}", "{}\n===", "$$\n{}\n$$", "[^1]: {}", "{} $a_b$ {}[^1]",
-        "[{}][r] and [r]\n\n[r]: http://z", "- [ ] {}\n\n  {}", "{}\n: {}", "<b>{}</b> &amp; {}", "> - {}\n>   {}\n> {}", "***{}** {}*",
+        "# {}", "{} *{}* `{}`", "> {}\n> {}", "- {}\n  {}\n- {}", "1. {}\n2. {}", "```\n{}\n```", "    {}",
+        "| {} | {} |\n|--|--|\n| {} | {} |",
+        "[{}](http://x_y)", "![{}](a.png) {}", "<div>\n{}\n</div>", "{}  \n{}\\\n{}", "{}\n===", "$$\n{}\n$$",
+        "[^1]: {}", "{} $a_b$ {}[^1]",
+        "[{}][r] and [r]\n\n[r]: http://z", "- [ ] {}\n\n  {}", "{}\n: {}", "<b>{}</b> &amp; {}",
+        "> - {}\n>   {}\n> {}", "***{}** {}*",
         "\t{}", "* {}\n\n\t{}", "{} \\* {} \\_", "#{}", "{}|{}",
     ],
     Format.LATEX: [
-        "\\section{{{}}}", "{} \\emph{{{}}} $x_1$ {}", "\\begin{{itemize}}\n\\item {}\n\\item {}\n\\end{{itemize}}", "{} % {}\n{}", "\\begin{{verbatim}}\n{}\n\\end{{verbatim}}",
-        "\\caption{{{}}}", "\\begin{{equation}}\nx\n\\end{{equation}}", "{}\\footnote{{{}}} {}", "\\foo[{}]{{{}}} {}", "{}~\\cite{{a}} \\\\ {}", "\\[ x \\] {}", "\\verb|{}| {}",
-        "{{\\bf {}}} {}", "\\begin{{foo}}\n{}\n\\end{{foo}}", "\\def\\x{{{}}}", "\\href{{http://x}}{{{}}}", "$ {}", "}} {}", "{{ {}", "\\begin{{quote}} {}",
+        "\\section{{{}}}", "{} \\emph{{{}}} $x_1$ {}", "\\begin{{itemize}}\n\\item {}\n\\item {}\n\\end{{itemize}}",
+        "{} % {}\n{}", "\\begin{{verbatim}}\n{}\n\\end{{verbatim}}",
+        "\\caption{{{}}}", "\\begin{{equation}}\nx\n\\end{{equation}}", "{}\\footnote{{{}}} {}", "\\foo[{}]{{{}}} {}",
+        "{}~\\cite{{a}} \\\\ {}", "\\[ x \\] {}", "\\verb|{}| {}",
+        "{{\\bf {}}} {}", "\\begin{{foo}}\n{}\n\\end{{foo}}", "\\def\\x{{{}}}", "\\href{{http://x}}{{{}}}", "$ {}",
+        "}} {}", "{{ {}", "\\begin{{quote}} {}",
     ],
     Format.RST: [
-        "{}\n====================================", "{} *a* ``{}`` {}", "* {}\n  x {}\n* {}", ".. note:: {}\n   {}\n\n   {}", ".. code-block:: c\n\n   {}", ".. image:: a.png", "x::\n\n   {}",
-        "term\n   {}", ":param a: {}", "=== ===\nab  cd\n=== ===", ".. [1] {}", "`{} <http://x>`_ {}", ".. {}", "   {}", "#. {}", "| {}\n| {}",
+        "{}\n====================================", "{} *a* ``{}`` {}", "* {}\n  x {}\n* {}",
+        ".. note:: {}\n   {}\n\n   {}", ".. code-block:: c\n\n   {}", ".. image:: a.png", "x::\n\n   {}",
+        "term\n   {}", ":param a: {}", "=== ===\nab  cd\n=== ===", ".. [1] {}", "`{} <http://x>`_ {}", ".. {}",
+        "   {}", "#. {}", "| {}\n| {}",
     ],
-    Format.PLAIN: ["{}\n{} {}", "{}", "- {}\n  {}", "> {}", "    {}", "{}\n----", "a   b   c   {}", "```\n{}\n```", "1) {}"],
+    Format.PLAIN: [
+        "{}\n{} {}", "{}", "- {}\n  {}", "> {}", "    {}", "{}\n----", "a   b   c   {}", "```\n{}\n```", "1) {}",
+    ],
     Format.COMMIT: ["{}\n{}", "# {}", "- {}\n  {}", "Signed-off-by: {}", "    {}"],
     Format.MAIL: ["{}\n{}", "> {}", "On x, {} wrote:", "-- \n{}", "- {}"],
     Format.PYTHON: [
-        '"""{}"""', "# {}\n# {}", "x = 1  # {}", "def f():\n    '''{}\n\n    {}\n    '''\n    return '# {}'", "class A:\n    r\"\"\"{}\n    {}\"\"\"", "'x'  # type: ignore",
+        '"""{}"""', "# {}\n# {}", "x = 1  # {}", "def f():\n    '''{}\n\n    {}\n    '''\n    return '# {}'",
+        "class A:\n    r\"\"\"{}\n    {}\"\"\"", "'x'  # type: ignore",
     ],
-    Format.JAVASCRIPT: ["// {}\n// {}", "/** {}\n * {}\n * @param {{x}} y {}\n */", "f('// {}') /* {} */", "x = `/* ${{1}} */`", "x = /[/*]/ // {}"],
+    Format.JAVASCRIPT: [
+        "// {}\n// {}", "/** {}\n * {}\n * @param {{x}} y {}\n */", "f('// {}') /* {} */", "x = `/* ${{1}} */`",
+        "x = /[/*]/ // {}",
+    ],
     Format.C: ["// {}\n// {}", "/* {}\n * {}\n */", 'char *s = "/* {} */";', "int x; /* {} */", "#define A /* {} */ 1"],
     Format.RUST: ["/// {}\n/// {}", "/* {} /* {} */ */", "fn f() {{ }} // {}"],
     Format.SHELL: ["# {}\n# {}", "echo a # {}", "cat <<E\n# x\nE"],
     Format.YAML: ["# {}\n# {}", "a: b # {}", "c: |\n  # x"],
     Format.LUA: ["-- {}\n-- {}", "--[[ {}\n{} ]]", "x = 1 -- {}"],
     Format.HTML: [
-        "<!-- {}\n{} -->", "<p>{} <b class='x'>{}</b>{}\n  {}</p>", "<ul><li>{}<li lang=de>{}</ul>", "<pre>{}</pre>", "<script>{}</script>",
-        "{} &amp; {}&eacute;{}&nbsp;{}", "{} <img src=a> {} <code>{}</code>", "<p translate='no'>{}</p>", "{}<br>{}<br><br>{}", "<td>{}<i>{}", "</p>{}",
-        "{} & {} &lt;b&gt;{}", "<i>{}</i><b>{}</b>{}", "<span title='{}'>{}</span>", "{} < {} <!-- -->{}", "<title>{}</title>", "<x-y>{}</x-y>",
+        "<!-- {}\n{} -->", "<p>{} <b class='x'>{}</b>{}\n  {}</p>", "<ul><li>{}<li lang=de>{}</ul>", "<pre>{}</pre>",
+        "<script>{}</script>",
+        "{} &amp; {}&eacute;{}&nbsp;{}", "{} <img src=a> {} <code>{}</code>", "<p translate='no'>{}</p>",
+        "{}<br>{}<br><br>{}", "<td>{}<i>{}", "</p>{}",
+        "{} & {} &lt;b&gt;{}", "<i>{}</i><b>{}</b>{}", "<span title='{}'>{}</span>", "{} < {} <!-- -->{}",
+        "<title>{}</title>", "<x-y>{}</x-y>",
     ],
 }  # fmt: skip
 

@@ -28,7 +28,9 @@ WANTED = {
     "We discussed about the problem.": "We discussed the problem.",
     "I look forward to hear from you.": "I look forward to hearing from you.",
     "Can you explain me how does it works?": "Can you explain to me how it works?",
-    "He said me that he can not come, because he have to much work.": "He told me that he can not come, because he has too much work.",
+    "He said me that he can not come, because he have to much work.": (
+        "He told me that he can not come, because he has too much work."
+    ),
     "Please find attach the report.": "Please find attached the report.",
     "We need to loose weight.": "We need to lose weight.",
     "It has more healthy foods then before.": "It has more healthy foods than before.",

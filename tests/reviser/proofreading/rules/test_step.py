@@ -128,7 +128,8 @@ def test_a_rule_may_know_the_kind_and_the_reason() -> None:
 def test_nothing_is_loaded_before_a_text_is_proofread() -> None:
     program = (
         "import json, sys; import reviser.proofreading.pipeline; "
-        "print(json.dumps([name for name in sys.modules if '.rules.' in name and 'proofreading' in name and 'stages' not in name]))"
+        "print(json.dumps([name for name in sys.modules "
+        "if '.rules.' in name and 'proofreading' in name and 'stages' not in name]))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(shown.stdout) == []
