@@ -14,9 +14,9 @@ def main() -> NoReturn:
 
 
 def _load() -> Callable[[], int]:
-    from reviser.cli.collecting import collecting_later
+    from reviser.cli.garbage_collection import without_garbage_collection
 
-    with collecting_later():
+    with without_garbage_collection():
         from reviser.cli.quick import quick_command
 
         if command := quick_command(sys.argv[1:]):

@@ -28,7 +28,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
 from reviser.proofreading.changes import changes
 from reviser.proofreading.rules.english import english, matcher
-from reviser.proofreading.rules.matching import Found, apply
+from reviser.proofreading.rules.matching import RuleMatch, apply
 from reviser.prose import Format, Paragraph, paragraphs
 from training.data.sources import documents
 
@@ -107,7 +107,7 @@ def in_good_text(source: str, most: int, seed: int) -> Tally:
     return tally
 
 
-def _found_in(paragraph: Paragraph) -> Iterator[tuple[Found, str]]:
+def _found_in(paragraph: Paragraph) -> Iterator[tuple[RuleMatch, str]]:
     for (start, end), some in matcher().find_in(paragraph):
         yield from ((one, paragraph.text[start:end]) for one in some)
 
@@ -142,7 +142,7 @@ def among_pairs(name: str, pairs: Iterable[tuple[str, Sequence[str]]]) -> Tally:
     return tally
 
 
-def _verdict(source: str, one: Found, offset: int, references: Sequence[str]) -> str:
+def _verdict(source: str, one: RuleMatch, offset: int, references: Sequence[str]) -> str:
     """What the references say to a change: "right", "otherwise" if they all change the words beside it, or "left"."""
     placed = one._replace(start=one.start + offset, end=one.end + offset)
     after = apply(source, [placed])
@@ -156,7 +156,7 @@ def _verdict(source: str, one: Found, offset: int, references: Sequence[str]) ->
     return "otherwise" if touched else "left"
 
 
-def _window(after: str, one: Found) -> str:
+def _window(after: str, one: RuleMatch) -> str:
     """What a change wrote, with the word before it and the word behind it."""
     end = one.start + len(one.new)
     before = re.search(r"\S*\s*\Z", after[: one.start])
@@ -166,7 +166,7 @@ def _window(after: str, one: Found) -> str:
     return before[0] + after[one.start : end] + behind[0]
 
 
-def _line(where: str, one: Found, sentence: str) -> str:
+def _line(where: str, one: RuleMatch, sentence: str) -> str:
     before = sentence[max(0, one.start - _NEAR) : one.start]
     behind = sentence[one.end : one.end + _NEAR]
     shown = f"{before}{{{sentence[one.start : one.end]}|{one.new}}}{behind}"

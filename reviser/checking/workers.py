@@ -85,13 +85,13 @@ def proofread_in_batches(
         yield from _by_workers(drafts, batches, reading.shared(jobs), jobs, tell)
         return
     proofreader = reading.load()
-    heard = _Heard(tell)
+    heard = _BatchProgress(tell)
     for batch in batches:
         outcomes = _outcomes(proofreader, [drafts[number] for number in batch], partial(heard.take, batch[0]))
         yield dict(zip(batch, outcomes, strict=True))
 
 
-class _Heard:
+class _BatchProgress:
     """The progress of all batches, reported as one sum."""
 
     def __init__(self, tell: Tell) -> None:
@@ -141,7 +141,7 @@ def _by_workers(
     drafts: Sequence[Draft], batches: Sequence[Sequence[int]], reading: ReaderSettings, jobs: int, tell: Tell
 ) -> Iterator[dict[int, Outcome]]:
     waiting = list(reversed(batches))
-    heard = _Heard(tell)
+    heard = _BatchProgress(tell)
     with ExitStack() as stack:
         busy: dict[Connection, Sequence[int]] = {}
 

@@ -26,7 +26,7 @@ q  the same as d, and look at no more files
 
 
 @dataclass
-class Asking:
+class ChangeReview:
     """Shows changes one by one and asks about each."""
 
     is_over: bool = False

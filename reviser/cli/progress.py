@@ -62,7 +62,7 @@ def _lines_now_and_then(what: str) -> Iterator[Callable[[str], None]]:
         speaker.join()
 
 
-class Counting:
+class ProgressCounter:
     """The number of finished items, as a bar in a terminal or as lines in a pipe."""
 
     def __init__(self, what: str, total: int, bar: Progress | None, say: Callable[[str], None]) -> None:
@@ -97,12 +97,12 @@ class Counting:
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Counting]:
+def counting(what: str, total: int) -> Iterator[ProgressCounter]:
     """Show how many of `total` items are done: a bar in a terminal, occasional lines in a pipe."""
     console = _terminal()
     if console is None:
         with _lines_now_and_then(what) as say:
-            yield Counting(what, total, None, say)
+            yield ProgressCounter(what, total, None, say)
         return
     from rich.progress import Progress
 
@@ -110,4 +110,4 @@ def counting(what: str, total: int) -> Iterator[Counting]:
     with Progress(
         *Progress.get_default_columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
-        yield Counting(what, total, bar, lambda text: None)
+        yield ProgressCounter(what, total, bar, lambda text: None)

@@ -29,7 +29,7 @@ _PLAIN: dict[type, re.Pattern[str]] = {
 }
 
 
-class NotPlain(Exception):
+class NeedsFullParser(Exception):
     """An option that the fast path does not understand."""
 
 
@@ -42,7 +42,7 @@ def quick_command(words: Sequence[str]) -> Callable[[], int] | None:
     function: Callable[[Any], None] = getattr(module, COMMANDS[words[0]])
     try:
         options = read_options(options_of(function), words[1:])
-    except NotPlain:
+    except NeedsFullParser:
         return None
 
     def run() -> int:
@@ -68,16 +68,16 @@ def _import_numpy() -> None:
 def _value(entry: Entry, word: str) -> Any:
     pattern = _PLAIN.get(entry.kind)
     if pattern is None or not pattern.fullmatch(word):
-        raise NotPlain
+        raise NeedsFullParser
     value = entry.kind(word)
     least, most = entry.option.least, entry.option.most
     if (least is not None and value < least) or (most is not None and value > most):
-        raise NotPlain
+        raise NeedsFullParser
     return value
 
 
 def read_options(options: type, words: Sequence[str]) -> Any:
-    """An options dataclass parsed from plain words; raises `NotPlain` for any other."""
+    """An options dataclass parsed from plain words; raises `NeedsFullParser` for any other."""
     known = entries(options)
     placed = [one for one in known if one.placed]
     by_flag = {flag: one for one in known if one not in placed for flag in one.flags}
@@ -87,25 +87,25 @@ def read_options(options: type, words: Sequence[str]) -> Any:
         flag, equals, value = waiting.pop().partition("=")
         if not flag.startswith("-") or flag == "-":
             if not placed:
-                raise NotPlain
+                raise NeedsFullParser
             one = placed.pop()
             given[one.name] = _value(one, flag + equals + value)
             continue
         found = by_flag.get(flag)
         if found is None or found.name in given or (equals and not flag.startswith("--")):
-            raise NotPlain
+            raise NeedsFullParser
         if found.kind is bool:
             if equals:
-                raise NotPlain
+                raise NeedsFullParser
             given[found.name] = True
             continue
         if not equals:
             if not waiting:
-                raise NotPlain
+                raise NeedsFullParser
             value = waiting.pop()
         given[found.name] = _value(found, value)
     try:
         return options(**given)
     except TypeError:
         # Something is missing.
-        raise NotPlain from None
+        raise NeedsFullParser from None

@@ -195,7 +195,7 @@ def kind_of(old: str, new: str, before: str = "", after: str = "") -> Kind:
     """The kind of mistake that is corrected by replacing `old` with `new`; `before` and `after` are the texts around
     it."""
     one, other = _words(old), _words(new)
-    around = _Around((_words(before[-80:]) or [""])[-1], (_words(after[:80]) or [""])[0], after)
+    around = _Neighbours((_words(before[-80:]) or [""])[-1], (_words(after[:80]) or [""])[0], after)
     if one == other:
         return _kind_of_same_words(old, new, before[-1:].isalnum() and after[:1].isalnum())
     if "".join(one) == "".join(other):
@@ -210,7 +210,7 @@ def kind_of(old: str, new: str, before: str = "", after: str = "") -> Kind:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _Neighbours:
     """The word before a change, the one after it, and the text after it."""
 
     before: str
@@ -234,7 +234,7 @@ def _kind_of_same_words(old: str, new: str, inside: bool) -> Kind:
     return Kind.PUNCTUATION
 
 
-def _kind_of_insertion(words: list[str], around: _Around, *, put_in: bool) -> Kind:
+def _kind_of_insertion(words: list[str], around: _Neighbours, *, put_in: bool) -> Kind:
     """The kind of a change that only inserts or only removes words."""
     whole = Kind.MISSING_WORD if put_in else Kind.EXTRA_WORD
     if (not put_in and words[-1] == around.after) or words[0] == around.before:
@@ -243,7 +243,7 @@ def _kind_of_insertion(words: list[str], around: _Around, *, put_in: bool) -> Ki
     return kinds.pop() or whole if len(kinds) == 1 else whole
 
 
-def _class_of(word: str, around: _Around) -> Kind | None:
+def _class_of(word: str, around: _Neighbours) -> Kind | None:
     """The kind of a change that inserts or removes one word of a closed class, such as an article; None for other
     words."""
     if word in english.ARTICLES:
@@ -257,7 +257,7 @@ def _class_of(word: str, around: _Around) -> Kind | None:
     return None
 
 
-def _kind_of_word(old: str, new: str, around: _Around) -> Kind:  # noqa: PLR0911 - a table of rules
+def _kind_of_word(old: str, new: str, around: _Neighbours) -> Kind:  # noqa: PLR0911 - a table of rules
     if _confused(old, new, around):
         return Kind.CONFUSED_WORD
     if old.replace("'", "").replace("’", "") == new.replace("'", "").replace("’", ""):
@@ -280,7 +280,7 @@ def _kind_of_word(old: str, new: str, around: _Around) -> Kind:  # noqa: PLR0911
     return Kind.OTHER
 
 
-def _kind_of_inflection(old: str, new: str, around: _Around) -> Kind | None:
+def _kind_of_inflection(old: str, new: str, around: _Neighbours) -> Kind | None:
     if frozenset((old, new)) in english.PLURALS or _plural_of_plural(old, new):
         return Kind.NOUN_NUMBER
     shared = _bases(old).keys() & _bases(new).keys()
@@ -294,7 +294,7 @@ def _kind_of_inflection(old: str, new: str, around: _Around) -> Kind | None:
     return Kind.WORD_FORM if _derived(old, new) else None
 
 
-def _kind_of_s(base: str, around: _Around) -> Kind:
+def _kind_of_s(base: str, around: _Neighbours) -> Kind:
     """Whether a final s makes a plural or a verb's third person, judged by the words on both sides."""
     noun = (
         (around.before in english.BEFORE_NOUNS or around.before.isdigit()) * 3
@@ -312,7 +312,7 @@ def _kind_of_s(base: str, around: _Around) -> Kind:
     return Kind.AGREEMENT if verb > noun else Kind.NOUN_NUMBER
 
 
-def _kind_of_phrase(old: list[str], new: list[str], around: _Around) -> Kind:
+def _kind_of_phrase(old: list[str], new: list[str], around: _Neighbours) -> Kind:
     if _same_verb(old, new):
         return Kind.VERB_FORM
     if _compared(old, new):
@@ -426,7 +426,7 @@ def _related(old: str, new: str) -> bool:
     return bool(_bases(old).keys() & _bases(new).keys()) or any({old, new} <= group for group in english.CONFUSED)
 
 
-def _confused(old: str, new: str, around: _Around) -> bool:
+def _confused(old: str, new: str, around: _Neighbours) -> bool:
     if {old, new} == {"of", "have"}:
         return around.before in english.MODALS
     return any({old, new} <= group for group in english.CONFUSED)

@@ -75,7 +75,7 @@ class Sentence(NamedTuple):
         return self.was_cut or any(found and found[0].islower() for found in (first, later))
 
 
-class Made(NamedTuple):
+class AppliedEdit(NamedTuple):
     """An edit that was made, and the range of its new text in the present text."""
 
     start: int
@@ -97,7 +97,7 @@ class Document:
         self.text = draft.text
         self.paragraphs = paragraphs(draft.text, draft.format)
         self.sentences = 0
-        self.made: list[Made] = []
+        self.made: list[AppliedEdit] = []
         # Which parts of the text are read; None for all.
         self._fresh: list[Span] | None = None
         self._accepted: dict[int, list[Suggestion]] = {}
@@ -229,7 +229,7 @@ def _is_joined(change: Suggestion) -> bool:
     return " " in change.old.strip() and change.new.strip() == change.old.strip().replace(" ", "")
 
 
-class _Placed(NamedTuple):
+class _PlacedSuggestion(NamedTuple):
     """The edits of the source that carry out a suggestion, and the range of the text that it concerns."""
 
     start: int
@@ -238,19 +238,19 @@ class _Placed(NamedTuple):
     suggestion: Suggestion
 
 
-def _placed(paragraph: Paragraph, suggestion: Suggestion, safe: set[Edit]) -> _Placed | None:
+def _placed(paragraph: Paragraph, suggestion: Suggestion, safe: set[Edit]) -> _PlacedSuggestion | None:
     """A suggestion as edits of the source; None if they are not safe."""
     edits = source_edits(paragraph, [suggestion.edit])
     if not edits or not safe.issuperset(edits):
         return None
     start, end = paragraph.source_span(suggestion.start, suggestion.end)
     start, end = min(start, edits[0].start), max(end, edits[-1].end)
-    return _Placed(start, end, edits, suggestion)
+    return _PlacedSuggestion(start, end, edits, suggestion)
 
 
-def _merged(text: str, placed: Sequence[_Placed]) -> list[Suggestion]:
+def _merged(text: str, placed: Sequence[_PlacedSuggestion]) -> list[Suggestion]:
     """Edits of the source as suggestions for the text; several become one where a line break was moved by a word."""
-    groups: list[list[_Placed]] = []
+    groups: list[list[_PlacedSuggestion]] = []
     reached = -1
     for one in sorted(placed, key=lambda one: (one.start, one.end, one.edits)):
         if groups and one.start < reached:
@@ -271,12 +271,12 @@ def _merged(text: str, placed: Sequence[_Placed]) -> list[Suggestion]:
     return changes
 
 
-def _in_new_text(changes: Sequence[Suggestion]) -> Iterator[Made]:
+def _in_new_text(changes: Sequence[Suggestion]) -> Iterator[AppliedEdit]:
     """Edits with the ranges of their new texts, in the text after all of them."""
     growth = 0
     for change in changes:
         start = change.start + growth
-        yield Made(start, start + len(change.new), change)
+        yield AppliedEdit(start, start + len(change.new), change)
         growth += change.edit.growth
 
 

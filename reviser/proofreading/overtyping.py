@@ -93,7 +93,7 @@ def longest_reading(written: int, left: int) -> int:
     return written + left + MOST_IN_A_CHANGE * (left + 1)
 
 
-class InTurn:
+class ReaderSequence:
     """Several readers run one after the other as one, so that the model's cache is kept between them."""
 
     def __init__(self, first: Overtyper, then: Sequence[Callable[[], Overtyper | None]], longest: int) -> None:
@@ -165,7 +165,7 @@ class OvertypingReader:
     for which the model's cache can be kept.
 
     Changes of at least `confidence` are made in the text from which the model goes on. `corrections` has all changes
-    found, also less certain ones. If nowhere an alternative to the draft has a probability of `rousing`, nothing is
+    found, also less certain ones. If nowhere an alternative to the draft has a probability of `trigger`, nothing is
     looked for.
 
     The rest of the draft is proposed at once, or with `in_steps` in parts that grow while all tokens stay. The outcome
@@ -183,7 +183,7 @@ class OvertypingReader:
         *,
         confidence: float = 0.5,
         least: float = LEAST,
-        rousing: float = 0.0,
+        trigger: float = 0.0,
         in_steps: bool = False,
         told: Sequence[ChoiceScores] = (),
         shown: Sequence[int] = (),
@@ -196,7 +196,7 @@ class OvertypingReader:
         self._passage = list(passage)
         self._confidence = confidence
         self._least = max(min(least, confidence), _NEXT_TO_NOTHING)
-        self._rousing = rousing
+        self._trigger = trigger
         self._in_steps = in_steps
         self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
         # What the model has written, up to and without the draft's token at `_place`.
@@ -214,7 +214,7 @@ class OvertypingReader:
         self.expected: list[int] = []
         self.asked: Questions = {}
         # Whether anything is looked for is told by all of the draft.
-        if told and (len(told) == len(passage) + 1 or rousing <= self._least):
+        if told and (len(told) == len(passage) + 1 or trigger <= self._least):
             self._consider()
         else:
             self._propose()
@@ -228,7 +228,7 @@ class OvertypingReader:
             self.over = True
             return
         # Whether anything is looked for is told by all of the draft.
-        if self._in_steps and self._rousing <= self._least:
+        if self._in_steps and self._trigger <= self._least:
             end = min(end, known + self._step)
             self._step *= 2
         # The last token that is looked at decides whether it stays by what comes before it alone.
@@ -261,19 +261,20 @@ class OvertypingReader:
             self._go_on(self._change, choice_scores[0])
 
     def _consider(self) -> None:
-        """Search the new places for changes, or end if the passage is below the threshold `rousing`."""
-        if self._rousing > self._least and not self._is_roused():
+        """Search the new places for changes, or end if the passage is below the threshold `trigger`."""
+        if self._trigger > self._least and not self._is_triggered():
             self.over = True
             return
-        self._rousing = 0.0
+        self._trigger = 0.0
         self._scan(self._unseen)
 
-    def _is_roused(self) -> bool:
-        """Whether an alternative to the draft reaches the threshold `rousing` anywhere."""
+    def _is_triggered(self) -> bool:
+        """Whether an alternative to the draft reaches the threshold `trigger` anywhere."""
         others = (
-            self._best_other(outlook, self._first + number)[1] for number, outlook in enumerate(self._choice_scores)
+            self._best_other(choice_score, self._first + number)[1]
+            for number, choice_score in enumerate(self._choice_scores)
         )
-        return max(others) >= math.log(self._rousing)
+        return max(others) >= math.log(self._trigger)
 
     def _scan(self, first: int) -> None:
         """Find the next place where an alternative to the draft is likely enough, and begin a change there."""

@@ -16,17 +16,17 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
 from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.document import Document, Draft, Proofread
-from reviser.proofreading.guard.calibration import Calibration, Search, calibration_for
+from reviser.proofreading.guard.calibration import Calibration, SearchThresholds, calibration_for
 from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import OvertypingReader
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.reading import AT_ONCE, Tell, told_from
-from reviser.proofreading.spelling.speller import Speller, UnknownWords, speller_for
+from reviser.proofreading.spelling.speller import Speller, UnknownWordsPassage, speller_for
 from reviser.proofreading.stages.model import ModelStage, Readings, key_of
 from reviser.proofreading.stages.rules import corrected_by_rules, rule_suggestions
 from reviser.proofreading.stages.spelling import (
     Corrected,
-    Misspelt,
+    MisspeltSentence,
     by_itself,
     likely_words,
     misspelt,
@@ -102,7 +102,7 @@ class Proofreader:
         documents = [Document(draft, listed) for draft in drafts]
         return [(one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed)) for one in documents]
 
-    def _prepare(self, work: Work, search: Search, tell: Tell) -> tuple[int, Readings]:
+    def _prepare(self, work: Work, search: SearchThresholds, tell: Tell) -> tuple[int, Readings]:
         """Run the stages of unknown words and of rules; returns the number of sentences read for that, and the
         readings of sentences that were left unchanged."""
         readings: Readings = {}
@@ -117,7 +117,9 @@ class Proofreader:
                     document.make(then_all=True)
         return done, readings
 
-    def _correct_words(self, speller: Speller, work: Work, search: Search, readings: Readings, tell: Tell) -> int:
+    def _correct_words(
+        self, speller: Speller, work: Work, search: SearchThresholds, readings: Readings, tell: Tell
+    ) -> int:
         """Run the stage of unknown words; returns the number of sentences with such words."""
         # What a rule says of several words, "many informations", is better than what the speller says of one.
         elsewhere: Corrected = corrected_by_rules if self._phrases else lambda paragraph: ()
@@ -129,7 +131,7 @@ class Proofreader:
         guards = {id(document): guard for document, guard in work}
         stage = self.stage
 
-        def shown(one: Misspelt) -> UnknownWords:
+        def shown(one: MisspeltSentence) -> UnknownWordsPassage:
             """The passage that the speller reads. If all unknown words seem right, it is the passage of the model
             stage, whose reading is then made in the same pass."""
             if not one.seems_right:
@@ -140,7 +142,7 @@ class Proofreader:
                 reader = readings[key_of(passage)] = stage.reader(passage, search, told)
                 return reader
 
-            return UnknownWords(passage, one.sentence.text, one.unknown, read_on)
+            return UnknownWordsPassage(passage, one.sentence.text, one.unknown, read_on)
 
         found = [
             one
@@ -153,7 +155,7 @@ class Proofreader:
             document.make(then_all=True, revisable=True)
         return len(found)
 
-    def _look(self, work: Work, search: Search, readings: Readings, done: int, tell: Tell) -> int:
+    def _look(self, work: Work, search: SearchThresholds, readings: Readings, done: int, tell: Tell) -> int:
         """Run the model stage on the sentences still to be read; `done` sentences were read before. Returns the new
         total."""
         guards = {id(document): guard for document, guard in work}

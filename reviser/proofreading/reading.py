@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import SessionPolicy
 from reviser.model.scoring import ChoiceScores, ReadingDecoder
-from reviser.proofreading.guard.calibration import Search
+from reviser.proofreading.guard.calibration import SearchThresholds
 from reviser.proofreading.overtyping import Correction, Overtyper, OvertypingReader, OvertypingRules
 from reviser.proofreading.together import ROWS, read_overtyping
 
@@ -38,7 +38,10 @@ class Passage(NamedTuple):
 
 
 def find_corrections(
-    policy: SessionPolicy, passages: Sequence[Passage], search: Search, tell: Callable[[int], None] | None = None
+    policy: SessionPolicy,
+    passages: Sequence[Passage],
+    search: SearchThresholds,
+    tell: Callable[[int], None] | None = None,
 ) -> list[list[Correction]]:
     """The corrections of each passage that reach the thresholds of `search`; `tell` is called with the number of
     passages read."""
@@ -53,7 +56,7 @@ def corrections_of(reader: OvertypingReader, confidence: float) -> list[Correcti
 
 
 def overtyping_reader(
-    policy: SessionPolicy, passage: Passage, search: Search, told: Sequence[ChoiceScores] = ()
+    policy: SessionPolicy, passage: Passage, search: SearchThresholds, told: Sequence[ChoiceScores] = ()
 ) -> OvertypingReader:
     """A reader that looks for corrections of a passage; `told` are known scores of its first places."""
     rules = rules_for(policy.vocabulary)
@@ -63,7 +66,7 @@ def overtyping_reader(
         *passage,
         confidence=max(least, search.followed),
         least=least,
-        rousing=search.rousing,
+        trigger=search.trigger,
         in_steps=_keeps_cache(policy),
         told=told,
     )

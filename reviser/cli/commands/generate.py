@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
-from reviser.cli.collecting import collecting_later
 from reviser.cli.completion import complete_encoding, complete_model
 from reviser.cli.delivery import (
     Delivery,
@@ -22,6 +21,7 @@ from reviser.cli.delivery import (
     write_result,
     write_trajectories,
 )
+from reviser.cli.garbage_collection import without_garbage_collection
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import FileChanged, ReviserError
 
@@ -115,7 +115,7 @@ class WritingOptions:
             Delivery(
                 in_place=self.in_place, output=self.output, diff=self.diff, json=self.json, trajectory=self.trajectory
             ),
-            Choosing(
+            SamplerSettings(
                 self.temperature, self.top_k, self.top_p, self.min_p, self.seed, self.number, self.move_temperature
             ),
             self.max_actions,
@@ -197,7 +197,7 @@ def offset_of(text: str, place: str) -> int:
 
 
 @dataclass(frozen=True)
-class Choosing:
+class SamplerSettings:
     """The settings of the samplers that choose the model's actions."""
 
     temperature: float
@@ -277,7 +277,7 @@ class WritingJob:
 
     file: Path
     delivery: Delivery
-    choosing: Choosing
+    choosing: SamplerSettings
     max_actions: int
     model: str | None
     threads: int | None
@@ -286,7 +286,7 @@ class WritingJob:
     def run(self, start: Callable[[Session, Sampler], Generation], watch: bool) -> None:
         if watch and str(self.file) == "-":
             raise ReviserError("standard input cannot be watched")
-        with collecting_later():
+        with without_garbage_collection():
             samplers = list(self.choosing.samplers())
             if len(samplers) > 1 and self.delivery.writes:
                 raise ReviserError("a file can take one result; leave out --number")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from reviser.cli.asking import Asking
+from reviser.cli.asking import ChangeReview
 from reviser.cli.commands.generate import DiffOption, EncodingOption, InPlaceOption, OutputOption, ThreadsOption
 from reviser.cli.commands.revise import DocumentSummary, summary
 from reviser.cli.completion import complete_format, complete_model
@@ -105,7 +105,7 @@ class _FollowingJob:
     options: NextOptions
     delivery: Delivery
     several: bool = False
-    asking: Asking = field(default_factory=Asking)
+    asking: ChangeReview = field(default_factory=ChangeReview)
     summaries: list[DocumentSummary] = field(default_factory=list)
     suggested: int = 0
 

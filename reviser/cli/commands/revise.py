@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from reviser.cli.asking import Asking
+from reviser.cli.asking import ChangeReview
 from reviser.cli.commands.generate import (
     DiffOption,
     EncodingOption,
@@ -134,7 +134,7 @@ class RevisionJob:
     request: Request
     settings: ProjectSettings
     several: bool = False
-    asking: Asking = field(default_factory=Asking)
+    asking: ChangeReview = field(default_factory=ChangeReview)
     trajectories: list[Trajectory] = field(default_factory=list)
     summaries: list[DocumentSummary] = field(default_factory=list)
     changed: int = 0

@@ -69,16 +69,16 @@ def _without_commas(text: str) -> str:
     return text.replace(",", "")
 
 
-class Search(NamedTuple):
+class SearchThresholds(NamedTuple):
     """The thresholds of a reading, as probabilities.
 
     Changes of at least `least` are reported, and the reading goes on as if those of at least `followed` were made. A
-    sentence is skipped if nowhere an alternative to the draft has a probability of `rousing`.
+    sentence is skipped if nowhere an alternative to the draft has a probability of `trigger`.
     """
 
     followed: float
     least: float
-    rousing: float = 0.0
+    trigger: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,13 @@ class Calibration:
             found.append(replace(one, confidence=sure, evidence=Evidence(others, reading)))
         return found
 
-    def search(self, confidence: float, kinds: Collection[Kind] = frozenset(Kind)) -> Search:
+    def search(self, confidence: float, kinds: Collection[Kind] = frozenset(Kind)) -> SearchThresholds:
         """The thresholds of a reading that finds every change that reaches `confidence`.
 
         A sentence is searched where a usual change of its kind would reach the confidence by itself.
         """
         if self.is_raw:
-            return Search(confidence, confidence)
+            return SearchThresholds(confidence, confidence)
         if self.reads:
             # Other changes have a say in each, so the same ones are found whatever the dial says. Where none of them
             # could be accepted, however well it reads and however many others there are, there is nothing to find.
@@ -165,14 +165,14 @@ class Calibration:
             most += max(self.reading * BETTER, self.reading * WORSE)
             best = max((self._best(kind) for kind in kinds), default=0.0)
             # What cannot be read is judged by its probability.
-            rousing = min(confidence, self._needed(confidence, best + most))
-            return Search(FOLLOWED, least, max(least, rousing))
+            trigger = min(confidence, self._needed(confidence, best + most))
+            return SearchThresholds(FOLLOWED, least, max(least, trigger))
         best = max((self._best(kind) for kind in kinds), default=0.0)
         beside = max(0.0, self.weights[0] * math.log1p(MOST_OTHERS))
         least = max(LEAST_CHANCE, self._needed(confidence, best + beside))
         known = [self.kinds.get(kind, 0.0) + self.usual[kind] for kind in kinds if kind in self.usual]
-        rousing = self._needed(confidence, max(known)) if known else least
-        return Search(max(FOLLOWED, least), least, max(least, rousing))
+        trigger = self._needed(confidence, max(known)) if known else least
+        return SearchThresholds(max(FOLLOWED, least), least, max(least, trigger))
 
     def _needed(self, confidence: float, added: float) -> float:
         """The least probability that reaches a confidence if kind and features add `added` to the log-odds."""

@@ -29,7 +29,7 @@ _NO_PROSE = re.compile(
 )
 
 
-class Reason(StrEnum):
+class SkipReason(StrEnum):
     """The reasons for which a file is not read."""
 
     SOURCE_CODE = "source code"
@@ -45,7 +45,7 @@ class Skipped(NamedTuple):
     """A file that is not read although it, or its folder, was named."""
 
     path: Path
-    reason: Reason
+    reason: SkipReason
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Gathered:
         if path in self.named or not isinstance(error, NotText):
             return False
         unknown = isinstance(error, UnknownEncoding)
-        self.skipped.append(Skipped(path, Reason.ENCODING if unknown else Reason.NO_TEXT))
+        self.skipped.append(Skipped(path, SkipReason.ENCODING if unknown else SkipReason.NO_TEXT))
         return True
 
     @property
     def told(self) -> str:
         """The number of skipped files by reason, as a phrase; empty if there are none."""
         counts = Counter(skipped.reason for skipped in self.skipped)
-        reasons = ", ".join(f"{reason} {counts[reason]:,}" for reason in Reason if counts[reason])
+        reasons = ", ".join(f"{reason} {counts[reason]:,}" for reason in SkipReason if counts[reason])
         return f"{counted(len(self.skipped), 'file')} skipped: {reasons}" if reasons else ""
 
 
@@ -81,14 +81,14 @@ def gathered(paths: Iterable[Path], excludes: Callable[[Path], bool]) -> Gathere
     Files that are hidden or ignored by git are neither read nor counted as skipped.
     """
     named = list(paths)
-    found: dict[Path, Reason | None] = {}
+    found: dict[Path, SkipReason | None] = {}
     for path in named:
         inside = path.is_dir()
         for file in sorted(_visible_files(path)) if inside else [path]:
             reason = _reason_against(file) if inside else None
             # One that is named is read, also if it is in one of the folders.
-            if found.get(file, Reason.EXCLUDED) is not None:
-                found[file] = Reason.EXCLUDED if excludes(file) else reason
+            if found.get(file, SkipReason.EXCLUDED) is not None:
+                found[file] = SkipReason.EXCLUDED if excludes(file) else reason
     return Gathered(
         [path for path, reason in found.items() if reason is None],
         [Skipped(path, reason) for path, reason in found.items() if reason is not None],
@@ -103,16 +103,16 @@ def _visible_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _reason_against(path: Path) -> Reason | None:
+def _reason_against(path: Path) -> SkipReason | None:
     """The reason not to proofread a file in a folder; None if there is none."""
     if path.is_symlink():
-        return Reason.LINK
+        return SkipReason.LINK
     if _NO_PROSE.fullmatch(path.name):
-        return Reason.NO_PROSE
+        return SkipReason.NO_PROSE
     format = format_of(path.name)
     if format in PROSE:
         return None
-    return Reason.NO_FORMAT if format is Format.UNKNOWN else Reason.SOURCE_CODE
+    return SkipReason.NO_FORMAT if format is Format.UNKNOWN else SkipReason.SOURCE_CODE
 
 
 def _files(folder: Path) -> Iterator[Path]:

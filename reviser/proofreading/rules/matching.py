@@ -44,7 +44,7 @@ class Word(NamedTuple):
     key: str
 
 
-class Found(NamedTuple):
+class RuleMatch(NamedTuple):
     """A correction by rules: `new` replaces the text from `start` to `end`."""
 
     start: int
@@ -107,7 +107,7 @@ class Matcher:
         """The words and marks of which every match contains at least one."""
         return frozenset(self._patterns)
 
-    def find(self, text: str, protected: Sequence[Span] = (), quoted: Sequence[Span] = ()) -> list[Found]:
+    def find(self, text: str, protected: Sequence[Span] = (), quoted: Sequence[Span] = ()) -> list[RuleMatch]:
         """The corrections by rules in a sentence, in order and without overlaps; `quoted` ranges are direct speech."""
         found = self._once(text, protected, quoted)
         if not found:
@@ -131,9 +131,9 @@ class Matcher:
         sure = min(one.confidence for one in every)
         names = tuple(dict.fromkeys(name for one in every for name in one.rules))
         why = " ".join(dict.fromkeys(one.why for one in every if one.why))
-        return [Found(*one, sure, names, every[0].kind, why) for one in _differences(text, after, places)]
+        return [RuleMatch(*one, sure, names, every[0].kind, why) for one in _differences(text, after, places)]
 
-    def find_in(self, paragraph: Paragraph) -> list[tuple[Span, list[Found]]]:
+    def find_in(self, paragraph: Paragraph) -> list[tuple[Span, list[RuleMatch]]]:
         """The sentences of a paragraph with corrections by rules, which have places within the sentence."""
         text = paragraph.text
         if text.isupper():
@@ -149,10 +149,10 @@ class Matcher:
                 found.append((span, some))
         return found
 
-    def _once(self, text: str, protected: Sequence[Span], quoted: Sequence[Span]) -> list[Found]:
+    def _once(self, text: str, protected: Sequence[Span], quoted: Sequence[Span]) -> list[RuleMatch]:
         words = words_of(text, protected)
         keys = [word.key for word in words]
-        found: list[tuple[int, int, Found]] = []
+        found: list[tuple[int, int, RuleMatch]] = []
         for at, key in enumerate(keys):
             for pattern in self._patterns.get(key, ()):
                 start = at - pattern.anchor
@@ -168,7 +168,7 @@ class Matcher:
                     one = _correction(pattern, text, words, first, last)
                     if one and (pattern.rule.speech or not any(a <= one.start < b for a, b in quoted)):
                         found.append((first, -last, one))
-        chosen: list[Found] = []
+        chosen: list[RuleMatch] = []
         for _, _, one in sorted(found, key=lambda one: one[:2]):
             if not chosen or chosen[-1].end <= one.start:
                 chosen.append(one)
@@ -213,7 +213,7 @@ def _has(words: Sequence[Word], some: frozenset[str]) -> bool:
     return bool(some) and any(word.key in some for word in words)
 
 
-def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, last: int) -> Found | None:
+def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, last: int) -> RuleMatch | None:
     """The correction that a pattern makes of some words; None if it cannot be made."""
     elements = pattern.elements[pattern.first : pattern.last]
     put = []
@@ -240,18 +240,18 @@ def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, 
     return _found(start, end, new, pattern.rule) if new != text[start:end] else None
 
 
-def _found(start: int, end: int, new: str, rule: Rule) -> Found:
-    return Found(start, end, new, rule.confidence, (rule.name,), rule.kind, rule.why)
+def _found(start: int, end: int, new: str, rule: Rule) -> RuleMatch:
+    return RuleMatch(start, end, new, rule.confidence, (rule.name,), rule.kind, rule.why)
 
 
-def apply(text: str, found: Sequence[Found]) -> str:
+def apply(text: str, found: Sequence[RuleMatch]) -> str:
     """The text after the corrections."""
     for one in reversed(found):
         text = text[: one.start] + one.new + text[one.end :]
     return text
 
 
-def _replaced(places: list[int], found: Sequence[Found]) -> list[int]:
+def _replaced(places: list[int], found: Sequence[RuleMatch]) -> list[int]:
     for one in reversed(found):
         places = [*places[: one.start], *[-1] * len(one.new), *places[one.end :]]
     return places

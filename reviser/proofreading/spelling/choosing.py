@@ -17,7 +17,7 @@ from reviser.decoding.rollout import seed
 from reviser.model.scoring import ChoiceScores, Questions
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
-from reviser.proofreading.spelling.ways import Ways
+from reviser.proofreading.spelling.continuations import ContinuationTree
 
 # Tokens before a word and behind it that are read from left to right. What is read for a word serves the next one, so
 # there may be more before it; words that are further than the most begin anew.
@@ -113,7 +113,7 @@ def as_opening(word: str) -> str:
     return word[0].upper() + word[1:]
 
 
-class Overtyped:
+class OvertypingScorer:
     """Scores the candidates for the unknown words of a passage by overtyping, one word after the other.
 
     `is_kept` while no candidate was chosen; `choice_scores` are then the scores of the first places of the passage, as far
@@ -145,7 +145,7 @@ class Overtyped:
         self._written = [*history, rules.vocabulary.overtype_id]
         self._done = 0
         self._number = 0
-        self._ways = Ways([rules.vocabulary.start_id], [])
+        self._ways = ContinuationTree([rules.vocabulary.start_id], [])
         self._way = 0
         self.ids: list[int] = []
         self.expected: list[int] = []
@@ -177,7 +177,7 @@ class Overtyped:
         behind = self._passage[place.span.end : place.span.end + 1]
         following = behind or [self.rules.vocabulary.stop_id]
         ways = [old, *(self._actions(old, new) for new in place.tokens)]
-        self._ways = Ways(self._written, [[*way, *following] for way in ways])
+        self._ways = ContinuationTree(self._written, [[*way, *following] for way in ways])
         self._ask(0)
 
     def _ask(self, way: int) -> None:
@@ -234,7 +234,7 @@ class Overtyped:
         self._begin()
 
 
-class SpellingReader:
+class LeftToRightScorer:
     """Scores the unknown words of a passage and their best candidates from left to right."""
 
     def __init__(
@@ -252,7 +252,7 @@ class SpellingReader:
         self.enough: float | None = None
         self._passage = list(passage)
         self._chosen = [(place, judge.choose(place)) for place in places]
-        self._tasks: list[tuple[MisspeltPlace, Ways, int, int | None]] = []
+        self._tasks: list[tuple[MisspeltPlace, ContinuationTree, int, int | None]] = []
         start = rules.vocabulary.start_id
         first = 0
         for place in doubtful:
@@ -266,7 +266,7 @@ class SpellingReader:
             texts = {None: self._passage[place.span.start : place.span.end]} | {
                 number: place.tokens[number] for number in place.likeliest(likeliest)
             }
-            ways = Ways([start, *before[first:]], [[*text, *behind] for text in texts.values()])
+            ways = ContinuationTree([start, *before[first:]], [[*text, *behind] for text in texts.values()])
             tasks = [(place, ways, at, number) for at, number in enumerate(texts)]
             # What stands there for the time being is read last: then the row of the next word has it.
             chosen = judge.choose(place)

@@ -22,7 +22,7 @@ LONGEST: Final = 20
 """The length of the longest word that is a candidate."""
 
 
-class Spelled(NamedTuple):
+class SpellingTable(NamedTuple):
     """The words that may be candidates: their letters as numbers, their lengths, and bit masks of their letters."""
 
     words: list[str]
@@ -68,7 +68,7 @@ class Dictionary:
         return found
 
     @cached_property
-    def spelled(self) -> Spelled:
+    def spelled(self) -> SpellingTable:
         """The lower-case words, and names without their capital, in a table for comparing spellings."""
         known = set(LETTERS)
         words = [word for word in self._sizes if len(word) <= LONGEST and known.issuperset(word.lower())]
@@ -77,7 +77,7 @@ class Dictionary:
         letters = np.where(codes == ord("'"), len(LETTERS) - 1, codes - ord("a"))
         letters = np.where(codes == 0, -1, letters).astype(np.int8)
         bits = np.where(letters < 0, 0, np.int32(1) << np.maximum(letters, 0).astype(np.int32))
-        return Spelled(
+        return SpellingTable(
             words,
             letters,
             (letters >= 0).sum(axis=1).astype(np.int8),

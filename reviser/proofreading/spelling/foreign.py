@@ -65,7 +65,7 @@ Leads = NDArray[np.float32]
 """Log-likelihood ratios: English over each other language."""
 
 
-class _Said(NamedTuple):
+class _WordEvidence(NamedTuple):
     """A word from `start` to `end` of a paragraph, and its evidence."""
 
     start: int
@@ -93,17 +93,17 @@ def foreign_in(paragraph: Paragraph, known: Dictionary) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _is_strange(one: _Said) -> bool:
+def _is_strange(one: _WordEvidence) -> bool:
     return bool((one.leads < 0).any())
 
 
-def _sum(words: Sequence[_Said]) -> Leads:
+def _sum(words: Sequence[_WordEvidence]) -> Leads:
     none = np.zeros(len(letter_pairs().languages), dtype=np.float32)
     total: Leads = np.sum([none, *(one.leads for one in words)], axis=0)
     return total
 
 
-def _is_foreign(words: Sequence[_Said], beside: Leads, known: Dictionary) -> bool:
+def _is_foreign(words: Sequence[_WordEvidence], beside: Leads, known: Dictionary) -> bool:
     """Whether words are in another language; `beside` is further evidence."""
     total = _sum(words) + beside
     least = float(total.min())
@@ -112,7 +112,7 @@ def _is_foreign(words: Sequence[_Said], beside: Leads, known: Dictionary) -> boo
     return least < 0
 
 
-def _nearness(words: Sequence[_Said], known: Dictionary) -> float:
+def _nearness(words: Sequence[_WordEvidence], known: Dictionary) -> float:
     """The evidence from unknown words: for English if they are near to English words, against it if they are far."""
     unknown = [one.unknown for one in words if one.unknown][:_MOST_COMPARED]
     return sum(_nearness_of(word, known) for word in unknown)
@@ -125,7 +125,7 @@ def _nearness_of(word: str, known: Dictionary) -> float:
     return said * _OF_SHORT if len(word) <= _SHORT else said
 
 
-def _stretches(words: Sequence[_Said], known: Dictionary) -> Iterator[Span]:
+def _stretches(words: Sequence[_WordEvidence], known: Dictionary) -> Iterator[Span]:
     """The part of an English sentence with the most evidence for another language, if that is clear."""
     against = -np.stack([one.leads for one in words])
     low, high, most = 0, 0, 0.0
@@ -142,7 +142,7 @@ def _stretches(words: Sequence[_Said], known: Dictionary) -> Iterator[Span]:
         yield Span(inside[0].start, inside[-1].end)
 
 
-def _said(paragraph: Paragraph, span: Span, known: Dictionary) -> Iterator[_Said]:
+def _said(paragraph: Paragraph, span: Span, known: Dictionary) -> Iterator[_WordEvidence]:
     for number, found in enumerate(_WORD.finditer(paragraph.text, *span)):
         word = found[0]
         if paragraph.touches_protected(*found.span()) or (len(word) == 1 and word.isascii()):
@@ -152,7 +152,7 @@ def _said(paragraph: Paragraph, span: Span, known: Dictionary) -> Iterator[_Said
         size = known.size(word)
         unknown = size is None and not named and SHORTEST <= len(word) <= LONGEST
         leads = _leads(small, size is not None, named)
-        yield _Said(*found.span(), leads, small if unknown and small.isascii() else "")
+        yield _WordEvidence(*found.span(), leads, small if unknown and small.isascii() else "")
 
 
 @lru_cache(maxsize=1 << 14)

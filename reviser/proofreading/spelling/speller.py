@@ -17,22 +17,28 @@ from typing import Final, NamedTuple
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy, SessionPolicy
 from reviser.model.scoring import ChoiceScores
-from reviser.proofreading.overtyping import InTurn, Overtyper, OvertypingReader, OvertypingRules, longest_reading
+from reviser.proofreading.overtyping import (
+    Overtyper,
+    OvertypingReader,
+    OvertypingRules,
+    ReaderSequence,
+    longest_reading,
+)
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
 from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, ONE_SLIP, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
     LIKELIEST,
+    LeftToRightScorer,
     MisspeltPlace,
-    Overtyped,
-    SpellingReader,
+    OvertypingScorer,
     as_opening,
     as_written,
     place_of,
     rank,
 )
 from reviser.proofreading.spelling.dictionary import LARGEST, Dictionary, dictionary
-from reviser.proofreading.spelling.unknown import Unknown, unknown_words
+from reviser.proofreading.spelling.unknown import UnknownWord, unknown_words
 from reviser.prose import Paragraph
 
 
@@ -83,7 +89,7 @@ MARGIN: Final = 8.0
 thousandth."""
 
 
-class UnknownWords(NamedTuple):
+class UnknownWordsPassage(NamedTuple):
     """A passage with unknown words, which have offsets in `text`.
 
     If all of them seem right, `read_on` makes a reader of the passage from the scores known so far.
@@ -91,14 +97,14 @@ class UnknownWords(NamedTuple):
 
     passage: Passage
     text: str
-    unknown: Sequence[Unknown]
+    unknown: Sequence[UnknownWord]
     read_on: Callable[[Sequence[ChoiceScores]], OvertypingReader] | None = None
 
 
 class Respelling(NamedTuple):
     """An unknown word, the best candidate for it, and its probability."""
 
-    unknown: Unknown
+    unknown: UnknownWord
     new: str
     confidence: float
 
@@ -151,7 +157,7 @@ def _with_doubt(place: MisspeltPlace, found: list[float]) -> list[float]:
     return [*(share * chance for chance in others), 1 - doubt]
 
 
-class Weighing:
+class FittedJudge:
     """Decides about unknown words by the fitted weights; `thoroughly` means that no candidate is skipped."""
 
     def __init__(self, *, thoroughly: bool = False) -> None:
@@ -209,17 +215,17 @@ class Speller:
 
     def unknown(
         self, paragraph: Paragraph, words: Words, names: Collection[str], *, plain: bool = False
-    ) -> list[Unknown]:
+    ) -> list[UnknownWord]:
         """The unknown words of a paragraph that may be misspelt."""
         return [one for one in unknown_words(paragraph, self.known, words, names, plain=plain) if self._candidates(one)]
 
-    def seems_right(self, one: Unknown) -> bool:
+    def seems_right(self, one: UnknownWord) -> bool:
         """Whether a word is listed, or no common word is near to it: then it is seldom a misspelling."""
         if not one.opens and self.known.size(one.text.lower()) is not None:
             return one.text != "i"
         return not any(not each.is_split and each.rank <= _NEAR_ENOUGH for each in self._candidates(one))
 
-    def plainly(self, one: Unknown) -> Respelling | None:
+    def plainly(self, one: UnknownWord) -> Respelling | None:
         """The obvious correction of a word in any context: the only common word at a distance of one slip; None if
         there is none.
 
@@ -239,7 +245,7 @@ class Speller:
             return None
         return Respelling(one, best.text, PLAIN)
 
-    def _candidates(self, one: Unknown) -> tuple[Candidate, ...]:
+    def _candidates(self, one: UnknownWord) -> tuple[Candidate, ...]:
         word = one.text.lower().replace("’", "'")
         size = self.known.size(word)
         if not one.opens:
@@ -251,7 +257,7 @@ class Speller:
         return tuple(each._replace(text=as_opening(each.text)) for each in found)
 
     def find(
-        self, passages: Sequence[UnknownWords], tell: Callable[[int], None] | None = None
+        self, passages: Sequence[UnknownWordsPassage], tell: Callable[[int], None] | None = None
     ) -> list[list[Respelling]]:
         """The corrections of the unknown words of passages; `tell` is called with the number of passages read."""
         return [
@@ -264,39 +270,43 @@ class Speller:
         ]
 
     def judged(
-        self, passages: Sequence[UnknownWords], *, thoroughly: bool = False, tell: Callable[[int], None] | None = None
+        self,
+        passages: Sequence[UnknownWordsPassage],
+        *,
+        thoroughly: bool = False,
+        tell: Callable[[int], None] | None = None,
     ) -> list[list[MisspeltPlace]]:
         """The model's scores of the unknown words of passages; `thoroughly` also reads words from left to right that
         are not in doubt."""
-        judge = Weighing(thoroughly=thoroughly)
+        judge = FittedJudge(thoroughly=thoroughly)
         all_places = [self._places(*strange[:3]) for strange in passages]
         pairs = zip(passages, all_places, strict=True)
         overtype(self._policy, [self._reader(strange, places, judge) for strange, places in pairs], tell)
         return all_places
 
-    def _reader(self, strange: UnknownWords, places: list[MisspeltPlace], judge: Weighing) -> Overtyper:
+    def _reader(self, strange: UnknownWordsPassage, places: list[MisspeltPlace], judge: FittedJudge) -> Overtyper:
         """The reader that scores the words of a passage, in an order in which each step reuses the cache of the one
         before."""
         (tokens, left, _), _, _, read_on = strange
-        reader = Overtyped(self._rules, *strange.passage, places, judge, watching=read_on is not None)
+        reader = OvertypingScorer(self._rules, *strange.passage, places, judge, watching=read_on is not None)
 
         def corrections() -> Overtyper | None:
             return read_on(reader.choice_scores) if read_on and reader.is_kept else None
 
         def left_to_right() -> Overtyper | None:
             doubtful = [place for place in places if judge.is_doubtful(place)]
-            return SpellingReader(self._rules, tokens, left, places, doubtful, judge)
+            return LeftToRightScorer(self._rules, tokens, left, places, doubtful, judge)
 
         longest = reader.longest
         if read_on:
             longest = max(longest, longest_reading(len(reader.ids), len(tokens)))
-        return InTurn(reader, [corrections, left_to_right], longest)
+        return ReaderSequence(reader, [corrections, left_to_right], longest)
 
-    def _places(self, passage: Passage, text: str, unknown: Sequence[Unknown]) -> list[MisspeltPlace]:
+    def _places(self, passage: Passage, text: str, unknown: Sequence[UnknownWord]) -> list[MisspeltPlace]:
         ends = [*accumulate(len(self._tokenizer.token_bytes(one)) for one in passage.tokens)]
         return [place_of(self._tokenizer, ends, text, (one.start, one.end), self._candidates(one)) for one in unknown]
 
-    def _found(self, one: Unknown, place: MisspeltPlace) -> Respelling | None:
+    def _found(self, one: UnknownWord, place: MisspeltPlace) -> Respelling | None:
         if not place.is_judged:
             return None
         *found, _ = chances(place)

@@ -25,7 +25,7 @@ _DAYS: Final = frozenset(("todays", "tonights", "tomorrows", "yesterdays"))
 _SENTENCE: Final = 3
 
 
-class Unknown(NamedTuple):
+class UnknownWord(NamedTuple):
     """A word from `start` to `end` of a paragraph's text; `opens` if it starts the paragraph without a capital."""
 
     start: int
@@ -36,7 +36,7 @@ class Unknown(NamedTuple):
 
 def unknown_words(
     paragraph: Paragraph, known: Dictionary, words: Words, names: Collection[str], *, plain: bool = False
-) -> list[Unknown]:
+) -> list[UnknownWord]:
     """The unknown words that may be misspelt: no names, no terms, nothing protected, nothing in a foreign passage.
 
     In a `plain` text also first words without a capital: in other formats a paragraph may go on from code or a formula.
@@ -62,7 +62,7 @@ def unknown_words(
                 and not paragraph.touches_protected(one.start(), one.end())
                 and not any(a < one.end() and one.start() < b for a, b in left)
             ):
-                found.append(Unknown(*one.span(), one[0], opening and not one.start()))
+                found.append(UnknownWord(*one.span(), one[0], opening and not one.start()))
     return found
 
 

@@ -14,7 +14,7 @@ from reviser.decoding.policy import SessionPolicy
 from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.document import Document, Sentence
 from reviser.proofreading.evidence.readings import SentenceQuestion, readings
-from reviser.proofreading.guard.calibration import Search
+from reviser.proofreading.guard.calibration import SearchThresholds
 from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import Correction, OvertypingReader
 from reviser.proofreading.reading import Passage, corrections_of, find_corrections, overtyping_reader, rules_for
@@ -89,7 +89,7 @@ class ModelStage:
     def suggest(
         self,
         found: Sequence[tuple[Document, Sentence]],
-        search: Search,
+        search: SearchThresholds,
         known: Readings,
         tell: Callable[[int], None] | None = None,
     ) -> list[Offer]:
@@ -103,7 +103,11 @@ class ModelStage:
         ]
 
     def find_corrections(
-        self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
+        self,
+        passages: Sequence[Passage],
+        search: SearchThresholds,
+        known: Readings,
+        tell: Callable[[int], None] | None = None,
     ) -> list[list[Correction]]:
         """The corrections of passages that reach the thresholds of `search`, from known readings or new ones."""
         keys = [*map(key_of, passages)]
@@ -111,7 +115,7 @@ class ModelStage:
         found = iter(find_corrections(self._policy, unread, search, tell))
         return [corrections_of(known[key], search.least) if key in known else next(found) for key in keys]
 
-    def reader(self, passage: Passage, search: Search, told: Sequence[ChoiceScores]) -> OvertypingReader:
+    def reader(self, passage: Passage, search: SearchThresholds, told: Sequence[ChoiceScores]) -> OvertypingReader:
         """A reader of a passage; `told` are known scores of its first places."""
         return overtyping_reader(self._policy, passage, search, told)
 

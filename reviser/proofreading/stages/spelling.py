@@ -11,8 +11,8 @@ from reviser.core.edits import Edit
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.document import Document, Sentence
 from reviser.proofreading.reading import AT_ONCE, Passage, Tell, told_from
-from reviser.proofreading.spelling.speller import Respelling, Speller, UnknownWords
-from reviser.proofreading.spelling.unknown import Unknown
+from reviser.proofreading.spelling.speller import Respelling, Speller, UnknownWordsPassage
+from reviser.proofreading.spelling.unknown import UnknownWord
 from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format, Paragraph, Span, sentences
 
@@ -20,12 +20,12 @@ _QUOTES = re.compile('["“”„«»]')
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
-class Misspelt(NamedTuple):
+class MisspeltSentence(NamedTuple):
     """A sentence with unknown words, which have offsets in it, and whether they seem right."""
 
     document: Document
     sentence: Sentence
-    unknown: list[Unknown]
+    unknown: list[UnknownWord]
     seems_right: bool
 
 
@@ -60,18 +60,21 @@ def misspelt(
     names: frozenset[str],
     elsewhere: Corrected,
     passages: Callable[[Document, Paragraph], Iterator[Sentence]],
-) -> Iterator[Misspelt]:
+) -> Iterator[MisspeltSentence]:
     """The sentences with unlisted words."""
     for paragraph, unknown in _unknown(document, speller, names, elsewhere):
         for sentence in passages(document, paragraph):
             if words := _inside(sentence, unknown):
                 right = all(map(speller.seems_right, words))
-                yield Misspelt(document, sentence, words, right)
+                yield MisspeltSentence(document, sentence, words, right)
 
 
 def likely_words(
-    found: Sequence[Misspelt], speller: Speller, shown: Callable[[Misspelt], UnknownWords], tell: Tell
-) -> Iterator[tuple[Misspelt, list[Suggestion]]]:
+    found: Sequence[MisspeltSentence],
+    speller: Speller,
+    shown: Callable[[MisspeltSentence], UnknownWordsPassage],
+    tell: Tell,
+) -> Iterator[tuple[MisspeltSentence, list[Suggestion]]]:
     """The corrections that the model finds likely; `shown` makes the passage that it reads for a sentence."""
     for at in range(0, len(found), AT_ONCE):
         some = found[at : at + AT_ONCE]
@@ -80,9 +83,9 @@ def likely_words(
             yield one, suggestions(one.sentence, corrections)
 
 
-def by_itself(one: Misspelt) -> UnknownWords:
+def by_itself(one: MisspeltSentence) -> UnknownWordsPassage:
     """The passage of a sentence with unknown words, without context."""
-    return UnknownWords(Passage(one.sentence.tokens), one.sentence.text, one.unknown)
+    return UnknownWordsPassage(Passage(one.sentence.tokens), one.sentence.text, one.unknown)
 
 
 def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[Suggestion]:
@@ -96,7 +99,7 @@ def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[S
 
 def _unknown(
     document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
-) -> Iterator[tuple[Paragraph, list[Unknown]]]:
+) -> Iterator[tuple[Paragraph, list[UnknownWord]]]:
     """The paragraphs with unlisted words, and these words, without those that another stage corrects."""
     plain = document.draft.format in (Format.PLAIN, Format.MAIL)
     for paragraph in document.inside():
@@ -106,7 +109,7 @@ def _unknown(
                 yield paragraph, left
 
 
-def _inside(sentence: Sentence, unknown: Sequence[Unknown]) -> list[Unknown]:
+def _inside(sentence: Sentence, unknown: Sequence[UnknownWord]) -> list[UnknownWord]:
     """The words of a paragraph that are wholly in a sentence, with offsets in it."""
     start, end = sentence.span
     return [

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reviser import native
 from reviser.cli.commands.generate import ContinueOptions, InfillOptions
 from reviser.cli.options import with_fields
-from reviser.cli.quick import COMMANDS, NotPlain, quick_command, read_options
+from reviser.cli.quick import COMMANDS, NeedsFullParser, quick_command, read_options
 
 HEAVY = {
     *("torch", "transformers", "textual", "pydantic", "rich", "pygls", "numba", "markdown_it"),
@@ -62,7 +62,7 @@ def test_what_is_read_is_what_typer_reads(options: type, data: st.DataObject) ->
     given = data.draw(words)
     try:
         quick = read_options(options, given)
-    except NotPlain:
+    except NeedsFullParser:
         return
     assert quick == by_typer(options, given)
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from reviser.checkpoints import save
-from reviser.cli.commands.revise import Asking, range_in
+from reviser.cli.commands.revise import ChangeReview, range_in
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
@@ -355,7 +355,7 @@ def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         os.close(writing)
         with os.fdopen(reading) as lines:
             monkeypatch.setattr(sys, "stdin", lines)
-            asking = Asking()
+            asking = ChangeReview()
             assert " ".join(change.new for change in asking.ask(done)) == taken
             assert asking.is_over == (answers in ("nq", "y"))
 
@@ -369,7 +369,7 @@ def test_changes_that_hold_each_other_are_not_taken_apart(monkeypatch: pytest.Mo
     os.close(writing)
     with os.fdopen(reading) as lines:
         monkeypatch.setattr(sys, "stdin", lines)
-        assert Asking().ask(done) == []
+        assert ChangeReview().ask(done) == []
 
 
 def test_ranges() -> None:

@@ -13,7 +13,7 @@ from reviser.decoding.torch_policy import CanvasPolicy
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeDecoder, available
 from reviser.proofreading.document import Draft, Proofread
-from reviser.proofreading.guard.calibration import Search
+from reviser.proofreading.guard.calibration import SearchThresholds
 from reviser.proofreading.overtyping import OvertypingReader
 from reviser.proofreading.pipeline import LOOKS, Proofreader
 from reviser.proofreading.project.words import Words
@@ -277,7 +277,7 @@ def test_a_canvas_model_overtypes_and_long_passages_are_given_up() -> None:
     model = toy_model(context=64, canvas_length=64, canvas_input="linear")
     policy = CanvasPolicy(model, vocabulary)
     passages = [Passage(tokenizer.encode("The cat sat."), [260], [261]), Passage([260] * 80)]
-    some, none = find_corrections(policy, passages, Search(0.01, 0.01))
+    some, none = find_corrections(policy, passages, SearchThresholds(0.01, 0.01))
     assert all(one.confidence >= 0.01 for one in some)
     assert none == []
 

@@ -23,7 +23,7 @@ from reviser.proofreading.guard.calibration import (
     RAW,
     SHIPPED,
     Calibration,
-    Search,
+    SearchThresholds,
     calibration_for,
     features_of,
     log_odds,
@@ -120,13 +120,13 @@ def test_nothing_is_missed_that_a_dial_accepts(
     usual = {kind: sum(a * b for a, b in zip(weights, features, strict=True))}
     search = Calibration("a model", 0.3, slope, {kind: offset}, tuple(weights), usual).search(dial)
     if calibration.confidence(chance, kind, features) > dial + 1e-9:
-        assert chance >= search.rousing >= search.least
+        assert chance >= search.trigger >= search.least
 
 
 def test_little_else_is_looked_for() -> None:
-    assert RAW.search(0.7) == Search(0.7, 0.7)
+    assert RAW.search(0.7) == SearchThresholds(0.7, 0.7)
     low, high = FITTED.search(0.3), FITTED.search(0.95)
-    assert LEAST_CHANCE == low.least < high.least < high.rousing
+    assert LEAST_CHANCE == low.least < high.least < high.trigger
     # Where slips of spelling are not wanted, more is needed.
     assert FITTED.search(0.5, {Kind.ARTICLE}).least > FITTED.search(0.5).least
     assert FITTED.search(1.0).least > 0.999
@@ -229,5 +229,5 @@ def test_a_sentence_without_anything_likely_costs_its_reading_alone() -> None:
         done = Proofreader(policy, GPT2, calibration=calibration).proofread(Draft("I like mail."))
         assert not done.changes
         asked.append(policy.asked)
-    assert FITTED.search(0.5).least < 0.07 < FITTED.search(0.5).rousing
+    assert FITTED.search(0.5).least < 0.07 < FITTED.search(0.5).trigger
     assert asked[0] == asked[1] == asked[2]

@@ -22,7 +22,7 @@ from reviser.proofreading.guard.calibration import (
     SHIPPED,
     WORSE,
     Calibration,
-    Search,
+    SearchThresholds,
     calibration_for,
 )
 from reviser.proofreading.guard.guard import Guard
@@ -157,7 +157,7 @@ def test_what_reads_worse_needs_more() -> None:
 
 def test_the_same_is_looked_for_whatever_the_dial_says() -> None:
     searches = {READING.search(dial)[:2] for dial in (LEAST_READ, 0.3, 0.5, 0.9, 1.0)}
-    assert searches == {Search(FOLLOWED, LEAST_READ)[:2]}
+    assert searches == {SearchThresholds(FOLLOWED, LEAST_READ)[:2]}
     assert READING.search(0.1).least == 0.1
     assert READING.search(0.0).least == LEAST_CHANCE
 
@@ -165,11 +165,11 @@ def test_the_same_is_looked_for_whatever_the_dial_says() -> None:
 @pytest.mark.parametrize("dial", [0.15, 0.3, 0.5, 0.6, 0.9, 0.99])
 def test_where_nothing_is_looked_for_nothing_could_be_accepted(dial: float) -> None:
     for found in (READING, replace(READING, weights=(1.0, *READING.weights[1:]))):
-        rousing = found.search(dial).rousing
-        assert LEAST_READ <= rousing <= max(dial, LEAST_READ)
+        trigger = found.search(dial).trigger
+        assert LEAST_READ <= trigger <= max(dial, LEAST_READ)
         # As likely as a change can be there, among as many others, and read as well as can be, or not at all.
-        change = Suggestion(Edit(0, "go", "goes"), Kind.AGREEMENT, rousing - 1e-6, evidence=Evidence(reading=BETTER))
-        if rousing > LEAST_READ:
+        change = Suggestion(Edit(0, "go", "goes"), Kind.AGREEMENT, trigger - 1e-6, evidence=Evidence(reading=BETTER))
+        if trigger > LEAST_READ:
             assert max(one.confidence for one in found.judged([change] * 20)) < dial
         unread = replace(change, evidence=Evidence())
         assert found.judged([unread])[0].confidence < max(dial, LEAST_READ)

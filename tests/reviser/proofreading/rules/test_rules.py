@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reviser.proofreading.language.speech import speech_in
 from reviser.proofreading.rules.english import english, matcher
 from reviser.proofreading.rules.examples import check_examples
-from reviser.proofreading.rules.matching import Found, Matcher, apply, words_of
+from reviser.proofreading.rules.matching import Matcher, RuleMatch, apply, words_of
 from reviser.proofreading.rules.notation import RuleBook
 from reviser.proofreading.rules.patterns import Rule
 
@@ -39,7 +39,7 @@ WANTED = {
 }
 
 
-def find(text: str, among: Matcher | None = None) -> list[Found]:
+def find(text: str, among: Matcher | None = None) -> list[RuleMatch]:
     return (among or matcher()).find(text, (), speech_in(text))
 
 

@@ -19,7 +19,7 @@ from reviser.model.torch_decoder import TorchDecoder
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import Passage
-from reviser.proofreading.spelling.speller import UnknownWords, speller_for
+from reviser.proofreading.spelling.speller import UnknownWordsPassage, speller_for
 from reviser.prose import Format, format_of, paragraphs, safe_edits
 from tests.reviser.proofreading.scripted import REVISING
 from tests.reviser.proofreading.test_properties import check
@@ -88,7 +88,7 @@ def test_chances_are_those_of_the_model() -> None:
     (paragraph,) = paragraphs(text, Format.PLAIN)
     unknown = speller.unknown(paragraph, Words(), frozenset())
     tokens = TOKENIZER.encode(text)
-    ((place,),) = speller.judged([UnknownWords(Passage(tokens), text, unknown)], thoroughly=True)
+    ((place,),) = speller.judged([UnknownWordsPassage(Passage(tokens), text, unknown)], thoroughly=True)
 
     @torch.inference_mode()
     def chance(before: list[int], wanted: list[int]) -> float:

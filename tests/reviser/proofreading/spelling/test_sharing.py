@@ -13,13 +13,13 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import SessionPolicy
 from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.document import Draft, Proofread
-from reviser.proofreading.guard.calibration import Search
-from reviser.proofreading.overtyping import Correction, InTurn, OvertypingReader, OvertypingRules
+from reviser.proofreading.guard.calibration import SearchThresholds
+from reviser.proofreading.overtyping import Correction, OvertypingReader, OvertypingRules, ReaderSequence
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.reading import Passage, overtype
 from reviser.proofreading.spelling import speller
 from reviser.proofreading.spelling.candidates import Candidate
-from reviser.proofreading.spelling.choosing import MisspeltPlace, Overtyped, TokenSpan
+from reviser.proofreading.spelling.choosing import MisspeltPlace, OvertypingScorer, TokenSpan
 from reviser.proofreading.stages.model import ModelStage, Readings
 from reviser.session.engine import load_engine
 from tests.reviser.proofreading.spelling.test_properties import POLICY, TOKENIZER, VOCABULARY
@@ -45,7 +45,7 @@ class Keeps:
     cuts=st.lists(st.integers(0, 12), min_size=2, max_size=6),
     others=st.lists(st.lists(IDS, min_size=1, max_size=3), max_size=3),
     least=st.sampled_from([0.02, 0.2, 0.5]),
-    rousing=st.sampled_from([0.0, 0.6, 0.95]),
+    trigger=st.sampled_from([0.0, 0.6, 0.95]),
 )
 def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     passage: list[int],
@@ -53,7 +53,7 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     cuts: list[int],
     others: list[list[int]],
     least: float,
-    rousing: float,
+    trigger: float,
 ) -> None:
     """Wherever the words are that the speller looked at: at the start, at the end, side by side."""
     bounds = sorted({min(cut, len(passage)) for cut in cuts})
@@ -61,9 +61,9 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     places = [MisspeltPlace("w", TokenSpan(a, b), candidates, others) for a, b in pairwise(bounds)]
 
     def reader(told: Sequence[ChoiceScores] = ()) -> OvertypingReader:
-        return OvertypingReader(RULES, passage, *sides, confidence=0.5, least=least, rousing=rousing, told=told)
+        return OvertypingReader(RULES, passage, *sides, confidence=0.5, least=least, trigger=trigger, told=told)
 
-    first = Overtyped(RULES, passage, *sides, places, Keeps(), watching=True)
+    first = OvertypingScorer(RULES, passage, *sides, places, Keeps(), watching=True)
     made: list[OvertypingReader] = []
 
     def then() -> OvertypingReader:
@@ -71,7 +71,7 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
         return made[0]
 
     alone = reader()
-    overtype(POLICY, [InTurn(first, [then], 500)])
+    overtype(POLICY, [ReaderSequence(first, [then], 500)])
     overtype(POLICY, [alone])
     assert first.is_kept
     # As far as the words go, and one more: what follows the last of them.
@@ -87,7 +87,11 @@ class StageAlone(ModelStage):
     """A stage that reads everything itself."""
 
     def find_corrections(
-        self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
+        self,
+        passages: Sequence[Passage],
+        search: SearchThresholds,
+        known: Readings,
+        tell: Callable[[int], None] | None = None,
     ) -> list[list[Correction]]:
         return super().find_corrections(passages, search, {}, tell)
 
@@ -98,7 +102,11 @@ class CountingStage(ModelStage):
     shared = read = 0
 
     def find_corrections(
-        self, passages: Sequence[Passage], search: Search, known: Readings, tell: Callable[[int], None] | None = None
+        self,
+        passages: Sequence[Passage],
+        search: SearchThresholds,
+        known: Readings,
+        tell: Callable[[int], None] | None = None,
     ) -> list[list[Correction]]:
         self.read += len(passages)
         self.shared += len(known)

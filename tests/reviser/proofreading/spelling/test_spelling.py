@@ -13,7 +13,7 @@ from reviser.proofreading.spelling.candidates import MOST, candidates
 from reviser.proofreading.spelling.choosing import MisspeltPlace, TokenSpan
 from reviser.proofreading.spelling.dictionary import LARGEST, SHIPPED, dictionary
 from reviser.proofreading.spelling.speller import PLAIN, Speller, chances
-from reviser.proofreading.spelling.unknown import Unknown, unknown_words
+from reviser.proofreading.spelling.unknown import UnknownWord, unknown_words
 from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.spelling.test_properties import POLICY, TOKENIZER, VOCABULARY
 
@@ -176,7 +176,7 @@ def test_code_and_listed_words_are_not() -> None:
 
 def plainly(word: str, *, opens: bool = False) -> str | None:
     """What a word plainly stands for; no model is asked."""
-    found = SPELLER.plainly(Unknown(0, len(word), word, opens))
+    found = SPELLER.plainly(UnknownWord(0, len(word), word, opens))
     assert found is None or found.confidence == PLAIN
     return found.new if found else None
 

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from reviser.cli.collecting import collecting_later
+from reviser.cli.garbage_collection import without_garbage_collection
 
 
 def fail_while_loading() -> None:
-    with collecting_later():
+    with without_garbage_collection():
         assert not gc.isenabled()
-        with collecting_later():
+        with without_garbage_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
         raise KeyError
@@ -31,9 +31,9 @@ def test_what_was_made_meanwhile_is_not_gone_through_again() -> None:
     """In a process of its own, since what is set aside here would stay so for all other tests."""
     code = """
 import gc
-from reviser.cli.collecting import collecting_later
-with collecting_later():
-    with collecting_later():
+from reviser.cli.garbage_collection import without_garbage_collection
+with without_garbage_collection():
+    with without_garbage_collection():
         kept = [[] for _ in range(50000)]
     assert not gc.get_freeze_count()
 assert gc.isenabled() and gc.get_freeze_count() > 50000

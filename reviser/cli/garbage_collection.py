@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def collecting_later() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Switch collection off inside the block, and exclude the objects made there from later collections. Does
     nothing if collection is off already."""
     collecting = gc.isenabled()

@@ -17,7 +17,7 @@ class ScoringTask(NamedTuple):
     asked: Questions
 
 
-class Ways:
+class ContinuationTree:
     """Continuations, each of at least one id, and their log-probabilities as far as they are known.
 
     They form a prefix tree: a score after a prefix is asked for all continuations with that prefix at once.

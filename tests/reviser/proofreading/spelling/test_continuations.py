@@ -1,4 +1,4 @@
-"""Ways to go on get the probabilities that each has by itself, and what they begin with alike is read once."""
+"""Continuations get the probabilities that each has by itself, and a common prefix is read once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from reviser.model.scoring import ChoiceScores
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import overtype
 from reviser.proofreading.spelling.candidates import Candidate
-from reviser.proofreading.spelling.choosing import LIKELIEST, MisspeltPlace, Overtyped, TokenSpan
-from reviser.proofreading.spelling.speller import Weighing, chances
-from reviser.proofreading.spelling.ways import Ways
+from reviser.proofreading.spelling.choosing import LIKELIEST, MisspeltPlace, OvertypingScorer, TokenSpan
+from reviser.proofreading.spelling.continuations import ContinuationTree
+from reviser.proofreading.spelling.speller import FittedJudge, chances
 from tests.reviser.proofreading.spelling.test_properties import MODEL, POLICY, VOCABULARY
 
 RULES = OvertypingRules(VOCABULARY)
@@ -40,7 +40,7 @@ class Reading:
 
     enough = None
 
-    def __init__(self, ways: Ways, order: Sequence[int]) -> None:
+    def __init__(self, ways: ContinuationTree, order: Sequence[int]) -> None:
         self.rules = RULES
         self.canvas: Canvas = seed(VOCABULARY, (), ())[0]
         self.ways = ways
@@ -73,7 +73,7 @@ class Reading:
 def test_each_way_has_its_own_probability(before: list[int], ways: list[list[int]], draw: random.Random) -> None:
     order = [*range(len(ways))]
     draw.shuffle(order)
-    tree = Ways(before, ways)
+    tree = ContinuationTree(before, ways)
     reading = Reading(tree, order)
     overtype(POLICY, [reading])
     for number, way in enumerate(ways):
@@ -84,7 +84,7 @@ def test_each_way_has_its_own_probability(before: list[int], ways: list[list[int
 
 
 def test_what_is_not_read_yet_bounds_a_way() -> None:
-    tree = Ways([5], [[1, 2, 3], [1, 4, 4]])
+    tree = ContinuationTree([5], [[1, 2, 3], [1, 4, 4]])
     assert tree.bound(0) == tree.bound(1) == 0
     overtype(POLICY, [Reading(tree, [0])])
     assert tree.is_known(0)
@@ -112,8 +112,8 @@ def test_candidates_that_are_left_out_take_no_share(
     for thoroughly in (True, False):
         candidates = [Candidate("x", distance, size) for _, distance, size in others]
         place = MisspeltPlace("w", TokenSpan(1, 2), candidates, [tokens for tokens, _, _ in others])
-        judge = Weighing(thoroughly=thoroughly)
-        overtype(POLICY, [Overtyped(RULES, passage, (), (), [place], judge)])
+        judge = FittedJudge(thoroughly=thoroughly)
+        overtype(POLICY, [OvertypingScorer(RULES, passage, (), (), [place], judge)])
         found.append(place)
     thorough, quick = found
     assert quick.kept == pytest.approx(thorough.kept, abs=1e-3)
