@@ -1,1 +1,1 @@
-"""Checking many documents for mistakes: several processes, a cache by content, reports for people and programs."""
+"""Checking of many documents: several processes, a cache by content, reports for people and programs."""

@@ -48,7 +48,7 @@ def unread_words(draft: Draft) -> list[UnreadWord]:
 
 @dataclass(frozen=True)
 class Source:
-    """A document to check; `name` is its path, or what standard input is called."""
+    """A document to check; `name` is its path, or the name for standard input."""
 
     name: Path
     document: DocumentFile
@@ -74,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """A document and what was found in it."""
+    """A checked document with its findings."""
 
     source: Source
     result: Result

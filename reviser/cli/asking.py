@@ -27,7 +27,7 @@ q  the same as d, and look at no more files
 
 @dataclass
 class ChangeReview:
-    """Shows changes one by one and asks about each."""
+    """Shows changes one by one, and asks whether to make each."""
 
     is_over: bool = False
 

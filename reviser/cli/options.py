@@ -43,13 +43,13 @@ class Option:
     most: float | None = None
     metavar: str | None = None
     default: str | None = None
-    """What --help calls the default, where that is not a value."""
+    """The default as --help shows it, if that is not a value."""
     together: bool = False
     """Several values may follow the option at once: `--seeds 1 2 3`."""
     flags: tuple[str, ...] = ()
-    """How the option is written, where that is not `--` and its name."""
+    """The names of the option, if that is not `--` and the field's name."""
     complete: Callable[[str], Any] | None = None
-    """What a shell may complete a value to."""
+    """The function with which a shell completes a value."""
 
 
 class Argument(Option):

@@ -19,7 +19,7 @@ from reviser.core.files import read_utf8
 
 SHIPPED: Final = Path(__file__).with_name("judgement.json")
 MODEL: Final = "model"
-"""The feature that holds what a model says: the logarithm of the odds of the edit."""
+"""The name of the feature with the model's log-odds of the edit."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _FURTHEST_MOVE = 4
 
 @dataclass(frozen=True)
 class _Splice:
-    """A change without its kind, with its places in both texts."""
+    """A change without its kind, with its ranges in both texts."""
 
     start: int
     end: int

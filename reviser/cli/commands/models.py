@@ -324,7 +324,7 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _kinds(vocabulary: Vocabulary) -> list[str]:
-    """The kinds of action that have ids and are in use."""
+    """The kinds of action that the vocabulary has ids for and that are in use."""
     from reviser.core.vocabulary import EXTENSIONS
 
     absent = set(EXTENSIONS) - set(vocabulary.extensions)

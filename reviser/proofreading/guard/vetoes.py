@@ -25,7 +25,7 @@ from reviser.prose import Paragraph, Role, sentences
 FAR: Final = 0.4
 """The factor by which the permitted chance of error (1 - confidence) shrinks for changes that are seldom right."""
 SELDOM_RIGHT: Final = frozenset((Kind.OTHER, Kind.MISSING_WORD))
-"""Kinds of changes of which less than half are right, however likely the model finds them."""
+"""The kinds of changes of which less than half are right, however high their probability."""
 COMMA: Final = 0.8
 """The same factor for a new comma."""
 MEANT: Final = 0.1
@@ -84,11 +84,11 @@ class Vetoes:
     names: frozenset[str] = frozenset()
     usage: Usage = field(default_factory=Usage)
     calibrated: bool = False
-    """Whether the confidence of a change says how often it is right, whatever words it is about."""
+    """Whether confidences are calibrated probabilities."""
     known: Callable[[str], bool] | None = None
-    """Whether a word is in the list of words, where there is one."""
+    """A predicate that tells whether a word is in the word list; None without a list."""
     is_name: Callable[[str], bool] | None = None
-    """Whether a word with a capital is in that list as it is."""
+    """A predicate that tells whether a capitalised word is in the list as written."""
 
     def objection(self, suggestion: Suggestion, paragraph: Paragraph) -> str | None:
         """The reason not to make a change, in a few words; None if there is none."""

@@ -18,7 +18,7 @@ ENGLISH: Final = _set(
     hi hello dear thanks dont didnt doesnt isnt arent wasnt werent cant couldnt wouldnt shouldnt wont
     havent hasnt hadnt im ive youre theyre thats whats"""
 )
-"""Of English: those that stand in nearly every sentence, greetings, and contractions without their apostrophe."""
+"""English: the words in nearly every sentence, greetings, and contractions without their apostrophe."""
 
 FOREIGN: Final = {
     name: _set(words)
@@ -99,4 +99,4 @@ FOREIGN: Final = {
         chị để ra đến như cũng nhưng nếu vì""",
     }.items()
 }
-"""Of other languages, by their codes."""
+"""Other languages, by their codes."""

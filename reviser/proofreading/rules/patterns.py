@@ -53,9 +53,9 @@ class Rule:
     confidence: float = SURE
     speech: bool = True
     unless: str = ""
-    """Words anywhere before the mistake in its sentence that make it none, written as an element."""
+    """Words that exclude the rule if one is anywhere before the mistake in its sentence; written as an element."""
     unless_in_clause: str = ""
-    """The same for words before the mistake in its clause: behind the last mark, "and", "or", "but" or "because"."""
+    """The same for words before the mistake in its clause: after the last mark, "and", "or", "but" or "because"."""
     unless_with: str = ""
     """The same for words anywhere in its sentence."""
     only_with: str = ""

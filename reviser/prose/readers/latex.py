@@ -217,7 +217,7 @@ class _Reader:
         return place
 
     def _read(self, index: int) -> int:
-        """Take the token at `index`, and what belongs to it; returns the number of the next."""
+        """Process the token at `index` and what belongs to it; returns the index of the next token."""
         start, end = self._tokens[index]
         word = self.text[start:end]
         if word.startswith("\\begin"):
@@ -288,7 +288,7 @@ class _Reader:
         return after
 
     def _end_of(self, index: int) -> int:
-        """Where the token before `index` ends."""
+        """The offset at which the token before `index` ends."""
         return self._tokens[index - 1][1]
 
     def _brace_at(self, index: int) -> int | None:
@@ -302,7 +302,7 @@ class _Reader:
         return index if index in self._closing else None
 
     def _arguments(self, index: int, braces: int = 9) -> int:
-        """The number of the token behind the arguments at `index`, of which so many are in braces."""
+        """The index of the token after the arguments at `index`, of which at most `braces` are in braces."""
         while index < len(self._tokens):
             start = self._tokens[index][0]
             if self.text[start] == "[":

@@ -30,7 +30,7 @@ _CODE = re.compile(
 )
 
 MOST_WRAPPED = 120
-"""Lines longer than this were not wrapped: each is a paragraph."""
+"""The most characters of a wrapped line; each longer line is a paragraph of its own."""
 
 
 def looks_like_code(text: str) -> bool:
