@@ -1,4 +1,4 @@
-"""What the editor at the other end can do."""
+"""The capabilities of the connected editor, read from its `initialize` request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lsprotocol import types
 
 @dataclass(frozen=True)
 class Client:
-    """What the editor can do."""
+    """The capabilities of the connected editor that the server makes use of."""
 
     versions_edits: bool = False
     applies_edits: bool = False
@@ -25,6 +25,7 @@ class Client:
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> Client:
+        """The capabilities that a client has declared; what it does not mention is False."""
         workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
         documents = capabilities.text_document or types.TextDocumentClientCapabilities()
         edits = workspace.workspace_edit

@@ -1,4 +1,4 @@
-"""The connection to an editor: messages cut out of a stream of bytes, and carried out one by one."""
+"""The connection to an editor: it splits a stream of bytes into messages and handles them one by one."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _LONGEST_HEAD_IN_BODY = 40
 
 
 class FramingError(ReviserError):
-    """The stream holds something else than messages, so that nothing after it can be read either."""
+    """The stream holds something other than messages, so the rest of it cannot be read."""
 
 
 class Messages:
-    """Cuts a stream into the bodies of its messages."""
+    """A splitter of a byte stream into the bodies of its messages."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -52,7 +52,7 @@ class Messages:
         self._searched = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The bodies that are whole now; raises `FramingError` as soon as there can be no other."""
+        """Yields the bodies that are complete; raises `FramingError` as soon as no valid message can follow."""
         self._data += data
         while True:
             if self._size is None:
@@ -68,7 +68,7 @@ class Messages:
             yield body
 
     def _read_head(self) -> int | None:
-        """The size that the next message says it has; None if its head is not whole yet."""
+        """The size that the next message declares; None if its header is not complete yet."""
         blank = len(self._data) - len(self._data.lstrip(b"\r\n"))
         del self._data[:blank]
         end = self._data.find(b"\r\n\r\n", 0, _LONGEST_HEAD)
@@ -84,7 +84,7 @@ class Messages:
         return int(sizes[0])
 
     def _check_body(self) -> None:
-        """A body that goes on into the next message has been given a wrong size."""
+        """Raise `FramingError` if the body contains the next message's header: its declared size is wrong."""
         if _HEAD_IN_BODY.search(self._data, self._searched):
             raise FramingError(f"a message is shorter than the {self._size} bytes of its Content-Length")
         self._searched = max(len(self._data) - _LONGEST_HEAD_IN_BODY, 0)
@@ -98,11 +98,10 @@ def _no_message(head: bytes) -> FramingError:
 
 
 class _Inbox:
-    """What an editor has said and nobody has carried out yet, in order, read ahead so that later words count for
-    earlier ones.
+    """The queue of messages that wait to be handled, read ahead so that a later one can cancel an earlier one.
 
-    Of the requests that wait when the editor asks to shut down, all but the first few are not wanted any more, nor
-    is one that was cancelled.
+    When the editor asks to shut down, all but the first few of the waiting requests are dropped; cancelled ones always
+    are.
     """
 
     def __init__(self) -> None:
@@ -114,7 +113,7 @@ class _Inbox:
         self._over = False
 
     async def fill(self, chunks: AsyncIterator[bytes]) -> None:
-        """Take in all that comes; raises `FramingError` where nothing more can be read."""
+        """Read all messages from `chunks`; raises `FramingError` where the stream cannot be read any further."""
         messages = Messages()
         try:
             async for chunk in chunks:
@@ -139,7 +138,7 @@ class _Inbox:
         self._news.set()
 
     async def take(self) -> tuple[bytes, bool] | None:
-        """The next message, and whether it is still wanted; None if there will be no other."""
+        """The next message, and whether it should still be handled; None at the end of the stream."""
         while not self._waiting:
             if self._over:
                 return None
@@ -157,7 +156,7 @@ class _Inbox:
 
 
 def _fields(body: bytes) -> dict[str, Any]:
-    """The fields of a message; none where it is not an object."""
+    """The fields of a message; an empty dict if it is not a JSON object."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
@@ -166,7 +165,7 @@ def _fields(body: bytes) -> dict[str, Any]:
 
 
 def _cancelled_by(body: bytes) -> int | str | None:
-    """Which request a message takes back, if it does so."""
+    """The id of the request that a message cancels; None if it cancels none."""
     if b"cancelRequest" not in body:
         return None
     fields = _fields(body)
@@ -178,7 +177,7 @@ def _cancelled_by(body: bytes) -> int | str | None:
 
 
 async def converse(server: ReviserServer, chunks: AsyncIterator[bytes]) -> None:
-    """Carry out what an editor says, until it has gone."""
+    """Handle the messages of an editor until it disconnects."""
     inbox = _Inbox()
     filling = asyncio.create_task(inbox.fill(chunks))
     try:
@@ -204,10 +203,10 @@ def _carry_out(server: ReviserServer, body: bytes) -> None:
 
 
 async def chunks_of_file(file: int) -> AsyncIterator[bytes]:
-    """What can be read from a file descriptor, as it comes.
+    """Yields the bytes of a file descriptor as they arrive.
 
-    A thread of its own reads, which nobody waits for in the end. It holds no lock of Python's streams, whose
-    loss would abort the interpreter.
+    They are read in a thread that the process does not join at exit. It holds no lock of Python's streams, since a held
+    one would abort the interpreter.
     """
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes] = asyncio.Queue(_CHUNKS_AHEAD)
@@ -228,14 +227,14 @@ async def chunks_of_file(file: int) -> AsyncIterator[bytes]:
 
 
 async def chunks_of_stream(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """What comes over a connection."""
+    """Yields the bytes of a network connection as they arrive."""
     with suppress(ConnectionError):
         while data := await reader.read(_CHUNK):
             yield data
 
 
 class MessageOutput:
-    """Where messages go. When nobody reads them any more, it says so once and drops the rest."""
+    """The output for messages. When the reader has gone, it calls `lost` once and drops the rest."""
 
     def __init__(self, file: BinaryIO, lost: Callable[[], object]) -> None:
         self._file = file

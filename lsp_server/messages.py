@@ -1,4 +1,4 @@
-"""The few messages of ours that the protocol has no types for, in its own style."""
+"""The messages that Reviser adds to the protocol, in the protocol's own style."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TEXT = "reviser/text"
 
 @attrs.frozen
 class RunParams:
-    """`reviser/run`, to the editor: where a live run stands, in positions of `version`.
+    """`reviser/run`, to the editor: the state of a live run, in positions of `version`.
 
-    `region` is all that the run has written or revises, `fresh` what its last edit inserted, `cursor` the
-    model's. The user has been told the `reason` with window/showMessage if it was `said`.
+    `region` is all that the run has written or revises, `fresh` what its last edit inserted, `cursor` the model's. If
+    `said` is true, the user has been told the `reason` with window/showMessage.
     """
 
     uri: str
@@ -40,7 +40,7 @@ class RunParams:
 
 @attrs.frozen
 class PendingChange:
-    """A change of a run that waits to be kept or put back: the text in `range` is new, `old` stood there."""
+    """A change of a run that waits to be kept or reverted: the text in `range` is new and replaced `old`."""
 
     id: str
     run_id: str
@@ -51,7 +51,7 @@ class PendingChange:
 
 @attrs.frozen
 class ChangesParams:
-    """`reviser/changes`, to the editor: all that wait in a document, in positions of `version`."""
+    """`reviser/changes`, to the editor: all pending changes of a document, in positions of `version`."""
 
     uri: str
     version: int
@@ -88,7 +88,7 @@ class TextResult:
 
 @attrs.frozen
 class UnreadableAnswer:
-    """The answer to what was no message, and so has no id; lsprotocol's own would leave the id out."""
+    """The answer to a message that could not be read, with a null id, which lsprotocol's own type would leave out."""
 
     error: types.ResponseError
     id: None = None
@@ -97,7 +97,9 @@ class UnreadableAnswer:
 
 @attrs.frozen
 class Target:
-    """The argument of a command: a document, and where in it; `run_id` and `change_id` for those about one."""
+    """The argument of a command: a document and a place in it; `run_id` and `change_id` for commands about one of
+    these.
+    """
 
     uri: str | None = None
     position: types.Position | None = None
@@ -111,7 +113,7 @@ class Target:
 
 
 def make_converter() -> Converter:
-    """The protocol's own converter, which knows our messages too."""
+    """The protocol's own converter, extended by the messages of this module."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     for kind in (RunParams, PendingChange, ChangesParams, Status, TextResult, UnreadableAnswer):
         converter.register_unstructure_hook(kind, make_dict_unstructure_fn(kind, converter, **_camel_cased(kind)))

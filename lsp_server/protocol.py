@@ -1,5 +1,6 @@
-"""The protocol: documents are kept in step with the editor's, and errors are answered to the request that caused
-them."""
+"""The protocol on top of pygls: documents are kept equal to the editor's, and errors are sent to the request that
+caused them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class ReviserProtocol(LanguageServerProtocol):
-    """pygls's protocol, less its text documents, whose lines end where the standard's do not."""
+    """pygls's protocol without its text documents, whose line endings differ from the standard's."""
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
@@ -40,7 +41,7 @@ class ReviserProtocol(LanguageServerProtocol):
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message. A request that cannot be read is answered, and then treated as nothing."""
+        """Parse a message. A request that cannot be parsed is answered with an error and then ignored."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -52,8 +53,9 @@ class ReviserProtocol(LanguageServerProtocol):
             return types.SetTraceNotification(types.SetTraceParams(self.trace))
 
     def handle_message(self, message: Any) -> None:
-        """Requests before `initialize`, and a second one, are refused, as the standard has it; notifications
-        dropped."""
+        """Handle a message. Before `initialize`, requests are refused and notifications dropped; a second `initialize`
+        is refused.
+        """
         if not hasattr(message, "jsonrpc"):
             raise JsonRpcInvalidRequest("this is no message of JSON-RPC")
         method = getattr(message, "method", None)
@@ -73,13 +75,13 @@ class ReviserProtocol(LanguageServerProtocol):
             self._send_response(id, error=error.to_response_error())
 
     def leave_undone(self, fields: dict[str, Any]) -> None:
-        """A message is not wanted any more; where it is a request, it is answered so."""
+        """Drop a message that is not wanted any more; a request is answered with an error."""
         if "method" in fields and fields.get("id") is not None:
             refusal = JsonRpcRequestCancelled("this is not wanted any more")
             self._send_response(fields["id"], error=refusal.to_response_error())
 
     def answer_unreadable(self, error: Exception) -> None:
-        """Tell the editor that what it sent was no message."""
+        """Answer a message that could not be parsed with an error."""
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
             error = JsonRpcParseError(f"this is not JSON: {error}")
         if not isinstance(error, JsonRpcException):
@@ -88,5 +90,5 @@ class ReviserProtocol(LanguageServerProtocol):
 
 
 def invalid(message: str) -> JsonRpcInvalidParams:
-    """The error for a request that asks for what there is not."""
+    """The error for a request with invalid parameters."""
     return JsonRpcInvalidParams(message)

@@ -1,4 +1,4 @@
-"""The server: what it knows, and the parts that do the work."""
+"""The server: its state, and the parts that do the work."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ReviserServer(LanguageServer):
         return [folder for folder in [*folders, root] if folder is not None]
 
     def document(self, uri: str | None) -> EditorDocument:
-        """An open document, or the error that the protocol has for one that is not."""
+        """The open document at an address; raises the protocol's error if it is not open."""
         if uri is None:
             raise invalid('say which document is meant: there is no "uri"')
         try:
@@ -104,7 +104,7 @@ class ReviserServer(LanguageServer):
             raise invalid(f'the document "{uri}" is not open') from None
 
     def allows(self, document: EditorDocument) -> bool:
-        """Whether the model may work in a document: its own switch, else the settings."""
+        """Whether the model may work in a document: by the document's own switch, else by the settings."""
         if not self.settings.enabled:
             return False
         allowed = self.settings.allows(document.uri, document.language)
@@ -125,7 +125,7 @@ class ReviserServer(LanguageServer):
         self.show_status()
 
     def prepare(self) -> None:
-        """Have the model loaded before the first key, if there is a document where it may suggest something."""
+        """Load the model before the first key, if a document is open where it may suggest something."""
         if self._preparing is None or self._preparing.done():
             self._preparing = asyncio.create_task(self._prepare())
 
@@ -138,9 +138,10 @@ class ReviserServer(LanguageServer):
                 self.report(str(error))
 
     async def settled(self) -> None:
-        """Wait for the editor's settings, which come after its first messages, but not for ever.
+        """Wait for the editor's settings, which come after its first messages, up to a time limit.
 
-        Later on, nothing may come between: what is asked for is about the text before the next message.
+        Later this returns at once and must not yield to other tasks: a request is about the text before the next
+        message.
         """
         if self.settings_known.is_set():
             return
@@ -152,7 +153,7 @@ class ReviserServer(LanguageServer):
         self.take_settings(None)
 
     def take_settings(self, data: Any) -> None:
-        """Take over settings, laid over those the editor started the server with."""
+        """Apply settings on top of those that the editor started the server with."""
         before = self.settings
         self._told.clear()
         merged = _merge(self._initial, data) if isinstance(data, dict) else self._initial
@@ -172,7 +173,7 @@ class ReviserServer(LanguageServer):
         self.rest_if_off()
 
     def rest_if_off(self) -> None:
-        """Where the model is off, nothing of it may run; if it is off everywhere, it is let go."""
+        """Stop all work in documents where the model is off; if it is off everywhere, unload it."""
         run = self.runs.current
         if run and (document := self.documents.get(run.uri)) and not self.allows(document):
             self.runs.halt("the model was switched off")
@@ -184,7 +185,7 @@ class ReviserServer(LanguageServer):
         self.show_status()
 
     async def close(self, reason: str) -> None:
-        """End whatever is under way, and the worker."""
+        """Stop all work and close the worker."""
         self.completer.stop()
         self.checking.stop()
         self.runs.halt(reason)
@@ -229,7 +230,7 @@ class ReviserServer(LanguageServer):
         )
 
     def show_status(self) -> None:
-        """Tell a client that asked for it, whenever there is something new to tell."""
+        """Send the status to a client that asked for it, if it has changed."""
         if self.client.draws_runs:
             status = self.status()
             names = ("requests", "from_cache", "superseded", "evaluated", "before", "reused", "paragraphs_read")
@@ -240,19 +241,19 @@ class ReviserServer(LanguageServer):
                 self.protocol.notify(STATUS, status)
 
     def report(self, problem: str) -> None:
-        """Tell the user what is wrong, once: at every key it would be noise."""
+        """Tell the user of a problem once, not at every key."""
         if problem not in self._told:
             self._told.add(problem)
             logger.error(problem)
             self.editor.say(problem, warns=True)
 
     def trace(self, message: str) -> None:
-        """For whoever turned tracing on."""
+        """Send a message to a client that has turned tracing on."""
         if self.protocol.trace != types.TraceValue.Off:
             self.log_trace(types.LogTraceParams(message))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """What came in could not be read, or a notification failed: the editor and the log learn of it."""
+        """Report an unreadable message or a failed notification to the editor and the log."""
         if source is JsonRpcException:
             self.protocol.answer_unreadable(error)
         else:

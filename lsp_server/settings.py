@@ -63,7 +63,7 @@ class ReviseSettings:
 
 @dataclass(frozen=True)
 class DiagnosticsSettings:
-    """Mistakes shown in the text; without a `confidence` or `kinds`, those of the document's project."""
+    """Proofreading; without a `confidence` or `kinds`, those of the document's project."""
 
     enabled: bool = True
     confidence: float | None = None
@@ -73,7 +73,7 @@ class DiagnosticsSettings:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Everything that can be set; the names an editor uses are these in camelCase."""
+    """All settings; an editor's names are these in camelCase."""
 
     enabled: bool = True
     languages: dict[str, bool] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class ServerSettings:
     diagnostics: DiagnosticsSettings = DiagnosticsSettings()
 
     def allows(self, uri: str, language: str) -> bool:
-        """Whether the model may work in this document: the last matching glob, else its language."""
+        """Whether the model may work in this document: by the last matching glob, else by its language."""
         if not self.enabled:
             return False
         path = path_of(uri)
@@ -112,7 +112,9 @@ def path_of(uri: str) -> str:
 
 @lru_cache(maxsize=256)
 def _glob(pattern: str) -> re.Pattern[str]:
-    """`*` and `?` stay within one folder, `**` crosses folders; without a slash any folder will do."""
+    """A regular expression for a glob: `*` and `?` stay within a folder, `**` crosses folders; one without a slash
+    matches in any folder.
+    """
     if "/" not in pattern:
         pattern = f"**/{pattern}"
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.lstrip("/"))
@@ -152,7 +154,7 @@ def _kinds(value: Any) -> bool:
 
 
 def kind_of_name(name: Any) -> Kind | None:
-    """The kind of mistake that goes by a name, with spaces or hyphens in it."""
+    """The kind of mistake of this name, written with spaces or hyphens; None if there is none."""
     return _KINDS.get(name.replace("-", " ")) if isinstance(name, str) else None
 
 
@@ -198,7 +200,7 @@ _TOP: dict[str, Check] = {
 
 
 def read_settings(data: Any) -> tuple[ServerSettings, list[str]]:
-    """The settings in what an editor sent, and a sentence for each thing in it that is no setting."""
+    """The settings that an editor sent, and a sentence for each invalid entry."""
     problems: list[str] = []
     if data is None:
         return ServerSettings(), problems

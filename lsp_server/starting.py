@@ -1,4 +1,4 @@
-"""Starting the server: its connection, its logs, and its end when nobody is left to serve."""
+"""The start and end of the server process: its connection, its logs and its exit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LEVELS = (
 
 
 class _EditorLog(logging.Handler):
-    """Sends what the server logs to the editor, as `window/logMessage`."""
+    """A log handler that sends records to the editor as `window/logMessage`."""
 
     def __init__(self, server: ReviserServer) -> None:
         super().__init__(logging.INFO)
@@ -51,7 +51,7 @@ class _EditorLog(logging.Handler):
 
 
 def make_server(log_file: Path | None = None) -> ReviserServer:
-    """A server with all its features and logs."""
+    """A server with all its handlers and logs."""
     server = ReviserServer()
     features.register(server)
     commands.register(server)
@@ -76,7 +76,7 @@ def _log_to(path: Path) -> None:
 
 
 class _Stop:
-    """What signals do: end a task in good order, or the process if they insist or the order takes too long."""
+    """A signal handler that ends a task in good order; it exits at a second signal, or after a time limit."""
 
     def __init__(self, task: asyncio.Task[Any]) -> None:
         self.number = 0
@@ -100,7 +100,7 @@ class _Stop:
 
 
 async def _serve(server: ReviserServer, conversation: Callable[[Lost], Awaitable[None]]) -> int:
-    """Serve until the editor has gone or a signal comes; returns the exit status."""
+    """Serve until the editor disconnects or a signal arrives; returns the exit status."""
     task = asyncio.current_task()
     assert task is not None
     stop = _Stop(task)
@@ -134,7 +134,7 @@ def _run(server: ReviserServer, conversation: Callable[[Lost], Awaitable[None]])
 
 
 def serve_stdio(server: ReviserServer, parent: int) -> int:
-    """Serve the process `parent`, which started this one; returns the exit status that the protocol asks for."""
+    """Serve over standard streams until the process `parent` ends; returns the exit status of the protocol."""
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # What libraries print must not get between the messages.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -174,9 +174,9 @@ def serve_websocket(server: ReviserServer, host: str, port: int) -> None:
 
 
 def _end_with_parent(server: ReviserServer, parent: int) -> None:
-    """End when the editor is gone without a word: it may have been killed, its pipe inherited by others.
+    """End when the editor has died without a message, even if others hold its pipe open.
 
-    One that was gone before this process could ask for its parent is known by its silence.
+    An editor that died before this process could determine its parent is detected by a missing first request.
     """
     began = time.monotonic()
     while True:

@@ -1,1 +1,1 @@
-"""Suggestions at the cursor: made, cached, and cut to what fits."""
+"""Suggestions at the cursor: requesting, caching and shortening them."""

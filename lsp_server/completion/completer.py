@@ -1,4 +1,6 @@
-"""Suggestions at a cursor: from the cache where they are known, else from the model, one request at a time."""
+"""The provider of suggestions at a cursor: from the cache where it has them, else from the model, one request at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _AFTER = 160
 
 @dataclass(frozen=True)
 class _Request:
-    """A request under way, and which text it is about."""
+    """A suggestion request of an editor that has not been answered, with the version of its document."""
 
     kind: Kind
     document: str
@@ -49,7 +51,9 @@ class _Request:
 
 @dataclass(eq=False)
 class _Inquiry:
-    """What the model is asked, and how what it suggests first begins."""
+    """A request to the model: the context, how many suggestions are wanted, and what the first one has so far in
+    `begun`.
+    """
 
     context: Context
     count: int
@@ -58,7 +62,7 @@ class _Inquiry:
     work: asyncio.Task[None] = field(init=False)
 
     def is_about(self, context: Context) -> bool:
-        """Whether the answer may still be of use: what has been typed since is what the model says too."""
+        """Whether the answer is still of use: the user has typed nothing since, or what the model suggests."""
         before = self.context.before
         if context != replace(self.context, before=context.before) or not context.before.startswith(before):
             return False
@@ -67,10 +71,10 @@ class _Inquiry:
 
 
 class Completer:
-    """Suggests; at most one request of a kind is under way, and a newer one ends an older.
+    """Suggestions for all documents; at most one request of a kind is under way, and a newer one cancels the older.
 
-    The model is asked one question at a time. It goes on with its answer while its user types what it says, so that
-    it comes to an end even if every key comes with a request of its own.
+    The model gets one request at a time. It continues while the user types what the model suggests, so that a request
+    is completed even if every key sends a new one.
     """
 
     def __init__(
@@ -99,11 +103,11 @@ class Completer:
 
     @property
     def busy(self) -> bool:
-        """Whether the model is being asked."""
+        """Whether a request to the model is under way."""
         return self._question is not None
 
     def removal(self, uri: str) -> Removal:
-        """What the user of a document removed last."""
+        """What the user last removed from a document."""
         return self._removals.setdefault(uri, Removal())
 
     def typed(self) -> None:
@@ -118,13 +122,13 @@ class Completer:
             self._question.work.cancel()
 
     def forget(self) -> None:
-        """The model is another one."""
+        """Clear the caches, because another model will be used."""
         self.stop()
         self._cache.forget()
         self._asked_for.forget()
 
     def stop(self) -> None:
-        """End whatever is under way."""
+        """Cancel all requests."""
         for request in self._requests:
             request.work.cancel()
         if self._question is not None:
@@ -133,7 +137,7 @@ class Completer:
     async def suggest(
         self, kind: Kind, document: EditorDocument, offset: int, count: int, *, invoked: bool
     ) -> list[str]:
-        """Up to `count` texts for the cursor; none if a newer request has taken this one's place."""
+        """Returns up to `count` texts for the cursor; none if a newer request has superseded this one."""
         self._supersede(kind, document)
         work = asyncio.ensure_future(self._suggest(kind, document, offset, count, invoked))
         request = _Request(kind, document.uri, document.version, work)
@@ -189,13 +193,13 @@ class Completer:
                 asked = True
 
     def _known(self, context: Context, invoked: bool) -> Iterator[str]:
-        """What is left of suggestions that are known; what was asked for stays while it is typed, and is longer."""
+        """The rests of cached suggestions; one that the user asked for is kept while it is typed, and is longer."""
         yield from self._asked_for.find(context)
         if not invoked:
             yield from self._cache.find(context)
 
     def _belongs(self, document: EditorDocument, offset: int, invoked: bool) -> bool:
-        """Whether a place is prose, which changes seldom from one letter of a word to the next."""
+        """Whether suggestions belong at a place, which must be prose; the answer is kept while a word is typed."""
         text = document.text
         word = begun_word(text[max(offset - 64, 0) : offset])
         inside = bool(word.strip())
@@ -206,7 +210,7 @@ class Completer:
         return self._last_belongs
 
     def _shown(self, suggestions: Iterable[str], context: Context, removed: str) -> list[str]:
-        """What of them is fit to be shown, each once."""
+        """The suggestions as they can be shown, without duplicates and without what the user has removed."""
         unit = self._settings().completion.unit
         texts: dict[str, None] = {}
         for suggestion in suggestions:
@@ -216,9 +220,10 @@ class Completer:
         return list(texts)
 
     async def _ask(self, question: _Inquiry) -> None:
-        """Put a question, and wait until what the model says is known.
+        """Send a request to the model and wait until its answer is in the cache.
 
-        What the user asked for ends if they take the request back. Else a key does that, and another request comes.
+        If the caller is cancelled, a request that the user made is cancelled too. Any other goes on, because the next
+        key sends a similar one.
         """
         self._question = question
         question.work = asyncio.create_task(self._answer(question))
@@ -240,7 +245,7 @@ class Completer:
         self._show()
 
     async def _answer(self, question: _Inquiry) -> None:
-        """Keep what the model suggests that is worth showing: unasked only what it is confident of."""
+        """Receive suggestions and cache those worth showing: if the user did not ask, only confident ones."""
         context, invoked = question.context, question.invoked
         completion = self._settings().completion
         task = SuggestingTask(

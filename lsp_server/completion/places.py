@@ -1,7 +1,7 @@
-"""Where suggestions belong: in prose, as the format of a document has it.
+"""The test whether a place in a document is prose, according to the document's format.
 
-The text at a place does not tell whether it is prose: it may be a blank line. So a word is inserted there in a
-copy, and the format's reader says whether that word is prose.
+The text at a place does not show whether it is prose: it may be a blank line. So a word is inserted there in a copy,
+and the reader of the format says whether that word is prose.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _CLOSES = ".,;:!?…)]}\"'”’»*_"
 
 
 def is_prose(text: str, offset: int, format: Format, *, invoked: bool = False) -> bool:
-    """Whether what is written at `offset` would be prose; in a table it is only for those who ask for it.
+    """Whether text written at `offset` would be prose; text in a table counts only if the user asked (`invoked`).
 
-    In a format that nobody here can read, everything may be.
+    Returns True for a format that cannot be read here.
     """
     if format is Format.UNKNOWN:
         return True
@@ -50,7 +50,7 @@ def is_prose(text: str, offset: int, format: Format, *, invoked: bool = False) -
 
 
 def _around(text: str, offset: int, format: Format) -> tuple[int, int]:
-    """How much of a document is read."""
+    """The start and end of the part of a document that is read to decide about `offset`."""
     before, behind = _NEAR if format in _TOLD_BY_LINES else _FAR
     end = min(offset + behind, len(text))
     if offset <= before:
@@ -66,7 +66,7 @@ def _around(text: str, offset: int, format: Format) -> tuple[int, int]:
 
 
 def _paragraph_at(found: list[Paragraph], offset: int) -> tuple[Paragraph, int] | None:
-    """The paragraph that holds a character of the source, and where in it."""
+    """The paragraph that holds a character of the source, and the character's offset in it; None if none does."""
     starts = [paragraph.segments[0].start for paragraph in found]
     number = bisect_right(starts, offset) - 1
     if number < 0:

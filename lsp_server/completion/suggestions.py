@@ -1,4 +1,4 @@
-"""What makes a suggestion fit to show: its length, what follows it, what the user removed, what is known.
+"""Post-processing of suggestions: length, overlap with the text that follows, removed text, and the cache.
 
 Nothing here talks to a model or to an editor.
 """
@@ -28,13 +28,13 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
 
 def first_unit(text: str, unit: Unit) -> str | None:
-    """The first word, line or sentence of `text` if more follows it, so that it is known to be whole."""
+    """The first word, line or sentence of `text`, if more text follows and shows that it is complete; else None."""
     found = _UNITS[unit].match(text)
     return found.group() if found and found.end() < len(text) else None
 
 
 def whole_clause(text: str) -> str:
-    """`text` up to its last mark, if it was cut short in the middle of a sentence."""
+    """`text` up to its last punctuation mark, if it stops in the middle of a sentence."""
     if _OVER.search(text):
         return text
     marks = list(_CLAUSE_END.finditer(text))
@@ -42,21 +42,21 @@ def whole_clause(text: str) -> str:
 
 
 def trim(text: str, unit: Unit) -> str:
-    """What of `text` to show."""
+    """`text` cut before unprintable characters, and after its first word, line or sentence if that is the `unit`."""
     text = _UNPRINTABLE.split(text, maxsplit=1)[0]
     whole = first_unit(text, unit)
     return text if whole is None else whole
 
 
 def without_repetition(text: str, after: str) -> str:
-    """`text` without what `after` says already, however often it says it."""
+    """`text` without the parts, at its end, that repeat `after`, the text behind the cursor."""
     while (shorter := _without_one_repetition(text, after)) != text:
         text = shorter
     return text
 
 
 def _without_one_repetition(text: str, after: str) -> str:
-    """`text` without its end, or without all from where it starts to repeat `after`."""
+    """`text` without an end that overlaps the start of `after`, or without all from where it repeats `after`."""
     lead = _lead(after)
     if lead and (at := _find_whole(text, lead)) is not None:
         text = text[:at]
@@ -71,12 +71,12 @@ def _without_one_repetition(text: str, after: str) -> str:
 
 
 def _goes_on_in_line(after: str) -> bool:
-    """Whether more of the cursor's own line follows. The next line may well begin as the suggestion does."""
+    """Whether more text follows in the cursor's own line. A following line may begin as the suggestion does."""
     return re.match(r"[^\S\r\n]*[^\s]", after) is not None
 
 
 def _without_shared_words(text: str, after: str) -> str:
-    """`text` up to where it says what the line says next: at once, with two words on its way, or at its end."""
+    """`text` cut where it repeats the rest of the line: at its start, at two words in common, or at its end."""
     parts = list(_PART.finditer(text))
     words = [part.group() for part in parts]
     following = _PART.findall(after)
@@ -102,7 +102,7 @@ def _count_words(parts: list[str]) -> int:
 
 
 def _lead(after: str) -> str:
-    """The first words of what follows: enough of them that they are no coincidence."""
+    """The first words of the text that follows, enough of them that a match is no coincidence."""
     found = re.match(r"\W*\w+(?:\W+\w+){1,3}", after)
     lead = found.group() if found else re.split(r"[\r\n]", after.lstrip(), maxsplit=1)[0]
     return lead.strip() if len(lead.strip()) >= 4 else ""
@@ -119,7 +119,7 @@ def _find_whole(text: str, part: str) -> int | None:
 
 
 def _parts_words(text: str, at: int, after: str, size: int) -> bool:
-    """Whether an overlap is more than a letter in common: it starts or ends where a word does."""
+    """Whether an overlap is more than letters within a word: it starts or ends at a word's edge."""
     return not _inside_word(text, at) or (not _inside_word(after, size) and any(map(str.isalnum, after[:size])))
 
 
@@ -132,7 +132,7 @@ def _is_letter(character: str) -> bool:
 
 
 def repeats(text: str, removed: str) -> bool:
-    """Whether a suggestion brings back, or starts to bring back, what was removed."""
+    """Whether a suggestion brings back removed text, or the start of it."""
     new, old = " ".join(text.split()), " ".join(removed.split())
     if not new or not old:
         return False
@@ -145,7 +145,7 @@ def _starts_with(text: str, start: str) -> bool:
 
 @dataclass
 class Removal:
-    """What the user removed last, and where; forgotten when they write something else there."""
+    """The text that the user last removed, and its offset; forgotten when they write something else there."""
 
     at: int = 0
     text: str = ""
@@ -173,13 +173,13 @@ class Removal:
         self.at += len(change.new)
 
     def near(self, offset: int) -> str:
-        """What was removed where the cursor now is."""
+        """The removed text, if it was removed at `offset`; else an empty string."""
         return self.text if self.at == offset else ""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What the model is shown of a document around a cursor, with `\\n` as the only line ending."""
+    """The text before and after a cursor as the model gets it, with `\\n` as the only line ending."""
 
     document: str
     before: str
@@ -187,7 +187,7 @@ class Context:
 
 
 class SuggestionCache:
-    """Suggestions by the place they were made for, found again while the user types what they say."""
+    """Suggestions by their context, found again while the user types what they say."""
 
     def __init__(self, size: int = 64) -> None:
         self._size = size
@@ -202,7 +202,7 @@ class SuggestionCache:
             self._known.popitem(last=False)
 
     def find(self, context: Context) -> Iterator[str]:
-        """What is left of known suggestions after what has been typed of them, latest first."""
+        """The rests of cached suggestions after what has been typed of them, latest first."""
         for place, texts in reversed(self._known.items()):
             if place.document != context.document or place.after != context.after:
                 continue
@@ -214,16 +214,16 @@ class SuggestionCache:
                     yield text[len(typed) :]
 
     def forget(self) -> None:
-        """Another model would say something else."""
+        """Remove all, because another model would suggest something else."""
         self._known.clear()
 
 
 class Pace:
-    """How fast the user types and how fast the model answers, and so how long to wait before asking it.
+    """The delay before a request to the model, from how fast the user types and how fast the model answers.
 
-    A model that answers between two keys is asked at once. Asking a slower one at every key would only
-    keep the processor busy, so it waits for a pause: a little longer than the usual gap. Whoever types evenly makes
-    none, so it is asked now and then all the same.
+    A model that answers between two keys gets requests at once. A slower one would only keep the processor busy if
+    every key sent a request, so requests wait for a pause a little longer than the usual gap between keys. Even typing
+    has no such pause, so a request is sent after some time all the same.
     """
 
     def __init__(self) -> None:
@@ -233,18 +233,19 @@ class Pace:
         self._answer: float | None = None
 
     def key(self, now: float) -> None:
-        """A key was struck at `now`, in seconds."""
+        """Record a key at the time `now`, in seconds."""
         if self._last is not None and (gap := now - self._last) < 2.0:
             self._gap = _blend(self._gap, gap)
         self._last = now
 
     def asked(self, now: float) -> None:
-        """The model is asked at `now`."""
+        """Record a request to the model at the time `now`, in seconds."""
         self._asked = now
 
     def answered(self, seconds: float, *, whole: bool = True, long: bool = False) -> None:
-        """The model took so long for an answer; one that was broken off would have taken longer, and for one that is
-        `long` it takes longer than for others."""
+        """Record how many seconds an answer took. One cut short (not `whole`) or longer than usual (`long`) gives only
+        a bound.
+        """
         if long:
             telling = whole and (self._answer is None or seconds < self._answer)
         else:
@@ -253,8 +254,9 @@ class Pace:
             self._answer = _blend(self._answer, seconds)
 
     def delay(self, now: float, least: float, most: float) -> float:
-        """How long to wait from now with a request: at least so long after the last key, and at most so long after
-        the model was asked before."""
+        """Seconds to wait from `now` with a request: at least `least` after the last key, at most `most` after the last
+        request.
+        """
         since_key = now - self._last if self._last is not None else math.inf
         wait = least - since_key
         gap = self._gap or 0.0

@@ -1,1 +1,1 @@
-"""The documents that editors have open, and the changes that wait in them."""
+"""The documents that editors have open, and the changes in them that wait for a decision."""

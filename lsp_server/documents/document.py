@@ -1,4 +1,4 @@
-"""The text that editors have open, kept equal to theirs change by change, in their own positions.
+"""The open documents, kept equal to the editor's change by change, in the editor's own positions.
 
 A line ends at `\\n`, `\\r\\n` or `\\r` and nowhere else. Editors count columns in units of UTF-16, UTF-8 or
 UTF-32; the rest of the server counts characters from the start of the document and never sees a unit.
@@ -18,7 +18,7 @@ Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 @dataclass(frozen=True, slots=True)
 class EditorPosition:
-    """A position as an editor says it: a line, and a column in units of the agreed encoding."""
+    """A position in an editor's notation: a line, and a column in units of the agreed encoding."""
 
     line: int
     column: int
@@ -50,20 +50,20 @@ class EditorDocument:
         return self._buffer.slice(start, end)
 
     def replace_all(self, text: str) -> Edit:
-        """Take over a whole new text."""
+        """Replace the whole text; returns the edit."""
         change = Edit(0, self.text, text)
         self._text, self._buffer = text, Buffer(text)
         return change
 
     def replace(self, start: EditorPosition, end: EditorPosition, inserted: str) -> Edit:
-        """Take over one change, at the cost of what is around it."""
+        """Replace the text between two positions; returns the edit. The cost depends on the surroundings alone."""
         first, last = sorted((self.offset(start), self.offset(end)))
         removed = self._buffer.replace(first, last, inserted)
         self._text = None
         return Edit(first, removed, inserted)
 
     def offset(self, place: EditorPosition) -> int:
-        """The character that a position stands before; positions outside the text are drawn into it."""
+        """The offset of the character behind a position; positions outside the text are clamped to it."""
         if place.line >= self._buffer.line_count:
             return self._buffer.length
         content = self._buffer.line(place.line)
@@ -71,7 +71,7 @@ class EditorDocument:
         return self._buffer.line_start(place.line) + characters
 
     def place(self, offset: int) -> EditorPosition:
-        """The position before a character; inside a `\\r\\n` there is none, so it is the one before it."""
+        """The position of a character offset; one inside a `\\r\\n` becomes the position before it."""
         line = self._buffer.line_of(offset)
         before = self._buffer.slice(self._buffer.line_start(line), offset)
         return EditorPosition(line, _units(before.removesuffix("\r"), self.encoding))
@@ -86,7 +86,7 @@ def _units(text: str, encoding: Encoding) -> int:
 
 
 def _characters(line: str, column: int, encoding: Encoding) -> int:
-    """How many whole characters of `line` fit in `column` units."""
+    """The number of whole characters of `line` that fit in `column` units."""
     if encoding == "utf-32" or line.isascii():
         return min(column, len(line))
     if encoding == "utf-8":
@@ -101,7 +101,7 @@ def _characters(line: str, column: int, encoding: Encoding) -> int:
 
 
 def _cuts_pair(data: bytes, column: int) -> bool:
-    """Whether a column stands between the two halves of a character in UTF-16."""
+    """Whether a column lies between the two halves of a surrogate pair in UTF-16."""
     if not 0 < 2 * column < len(data):
         return False
     high, low = data[2 * column - 1], data[2 * column + 1]
@@ -109,7 +109,7 @@ def _cuts_pair(data: bytes, column: int) -> bool:
 
 
 class UnknownDocument(KeyError):
-    """A document that is not open here."""
+    """A document that is not open was asked for."""
 
 
 class Documents:
@@ -139,7 +139,7 @@ class Documents:
 
 
 def joined_change(before: str, changes: list[Edit], after: str) -> Edit:
-    """One change for several, made one after the other: all between the first and the last place touched."""
+    """Several changes, made one after the other, as one edit from the first to the last offset touched."""
     head = tail = length = len(before)
     for change in changes:
         head = min(head, change.start)

@@ -1,4 +1,4 @@
-"""The changes of a revision: each is kept or put back, and follows the user's edits around it."""
+"""The changes of a revision: each is kept or reverted by the user, and follows the user's edits around it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _STARTS_LINE = re.compile(r"[\r\n]").match
 
 @dataclass(eq=False)
 class Hunk:
-    """One change of a run: `new` stands at character `start`, where `old` stood before.
+    """One change of a run: `new` stands at offset `start`, where `old` stood before.
 
-    It is `hidden` if the old text seems to stand there all the same, as where one of two equal words is gone.
+    It is `hidden` if the old text seems to stand there nevertheless, as where one of two equal words was removed.
     """
 
     start: int
@@ -32,7 +32,7 @@ class Hunk:
         return self.start + len(self.new)
 
     def follow(self, change: Edit) -> bool:
-        """Move with a change; False if the change is about this very text."""
+        """Move with a change of the document; False if the change touches this hunk's own text."""
         low, high = change.start, change.end
         if low == high == self.start == self.end:
             # Lines above or below are beside the gap; anything else fills it.
@@ -45,17 +45,17 @@ class Hunk:
         return low >= self.end
 
     def shows_old(self, text: str, low: int, high: int) -> bool:
-        """Whether the old text stands around the new, between two places."""
+        """Whether the document shows the old text again between two offsets."""
         skips = range(min(len(self.old) - len(self.new), self.start - low) + 1)
         places = (self.start - skip for skip in skips if self.old.startswith(self.new, skip))
         return any(text.startswith(self.old, place, high) for place in places)
 
 
 class Hunks:
-    """The changes of one run that are still known, in their order in the document.
+    """The changes of one run that wait for a decision, in their order in the document.
 
-    There were `total` at first; the old text of `restored` of them has been put back. `original` is what stood before
-    the run where it revised, from character `start` to `end` of the document as it is now.
+    There were `total` at first, of which `restored` have been reverted. `original` is what the run revised, as it was
+    before; it now is from offset `start` to `end` of the document.
     """
 
     def __init__(self, hunks: Iterable[Hunk], start: int, end: int, original: str) -> None:
@@ -73,11 +73,11 @@ class Hunks:
 
     @property
     def pending(self) -> list[Hunk]:
-        """Those that nobody has decided about."""
+        """The hunks that the user has not decided about."""
         return [hunk for hunk in self._hunks if not hunk.kept]
 
     def follow(self, change: Edit) -> None:
-        """Take over a change of the document; what it changes again is the user's from now on."""
+        """Move with a change of the document; hunks that the change touches become the user's own and are forgotten."""
         core = change.core
         if core.old or core.new:
             self._hunks = [hunk for hunk in self._hunks if hunk.follow(core)]
@@ -93,10 +93,10 @@ class Hunks:
             self._end = max(self._end, change.end) + change.growth
 
     def check(self, text: str) -> None:
-        """Forget what does not stand where it should, and what was undone: the document is right.
+        """Forget hunks that do not stand where they should, or were undone: the document is right.
 
-        One change may look as if it still stood there, as where a full stop was inserted before another and the editor
-        took out the other one. What stood there at first is there again, so it is all undone.
+        A hunk may look as if it still stood there, as where a full stop was inserted before another and the editor took
+        out the other one. If the text is the original again, all hunks are undone.
         """
         low, high = self._start, self._end
         undone = text[low:high] == self._original
@@ -112,7 +112,7 @@ class Hunks:
         self._hunks = [hunk for hunk in self._hunks if hunk not in hunks]
 
     def restoration(self, text: str, chosen: Collection[Hunk]) -> Edit:
-        """The one change that puts the old text of some hunks back into a document."""
+        """The one edit of a document that reverts some hunks."""
         hunks = [hunk for hunk in self._hunks if hunk in chosen]
         first, last = hunks[0].start, hunks[-1].end
         parts: list[str] = []
@@ -123,7 +123,7 @@ class Hunks:
         return placed_change(text, Edit(first, text[first:last], "".join(parts)))
 
     def put_back(self, chosen: Collection[Hunk]) -> None:
-        """The old text of these has been put back: they are gone, and those behind them move."""
+        """Forget these hunks, which have been reverted, and move those behind them."""
         growth = 0
         for hunk in self._hunks:
             hunk.start += growth
@@ -135,13 +135,13 @@ class Hunks:
 
 
 def hunks_between(start: int, old: str, new: str) -> list[Hunk]:
-    """The changes from one text to another that starts at `start`; changed words side by side are one."""
+    """The changes from one text to another, which starts at `start`; adjacent changed words are one hunk."""
     changes = changed_words(old, [Edit.between(old, new)])
     return [Hunk(start + one.start, one.old, one.new) for one in changes]
 
 
 def joined(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
-    """The same changes, those that touch as one."""
+    """The same changes, with those that touch merged."""
     last: Hunk | None = None
     for hunk in hunks:
         if last is not None and last.end == hunk.start:

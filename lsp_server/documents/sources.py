@@ -1,4 +1,4 @@
-"""Where a document comes from: its file, and the format of what it holds."""
+"""The file and the format of an open document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviser.prose import Format, format_of, format_of_language
 
 
 def format_of_document(document: EditorDocument) -> Format:
-    """By the editor's name for its language, else by the name of its file."""
+    """The format of a document, by the editor's name for its language, else by its file name."""
     format = format_of_language(document.language)
     if format not in (Format.UNKNOWN, Format.PLAIN):
         return format
@@ -28,5 +28,5 @@ def file_of(uri: str) -> Path | None:
 
 
 def source_of(document: EditorDocument) -> TextSource:
-    """Where a document comes from, as its lists want to know."""
+    """The source of a document, as the lists of words and ignored findings need it."""
     return TextSource(document.uri, file_of(document.uri))

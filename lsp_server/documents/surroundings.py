@@ -1,4 +1,4 @@
-"""How much of a document the model is shown, with `\\n` as the only line ending, as it learned it."""
+"""The part of a document that the model gets, with `\\n` as the only line ending."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, *parts: str) -> Surroundings:
-        """These parts of a document, with line endings as the model learned them."""
+        """The given parts of a document, with line endings as the model knows them."""
         return cls(*(_ENDING.sub("\n", part) for part in parts))
 
     @property
@@ -40,7 +40,7 @@ class Surroundings:
 
 
 def surroundings(text: str, start: int, end: int, after: int) -> Surroundings:
-    """What is around characters `start` to `end`, with at most `after` characters behind them."""
+    """The text around characters `start` to `end`, with at most `after` characters behind them."""
     cut = max((start - _BEFORE) // _STEP * _STEP, 0)
     behind = text[end : end + after]
     if end + after < len(text):
@@ -51,13 +51,13 @@ def surroundings(text: str, start: int, end: int, after: int) -> Surroundings:
 
 
 def line_ending(text: str) -> str:
-    """The ending that a document's lines have: that of its first."""
+    """The line ending of a document: that of its first line."""
     found = _ENDING.search(text)
     return found.group() if found else "\n"
 
 
 def paragraph(text: str, offset: int) -> tuple[int, int]:
-    """Where the lines start and end that stand around a place without a blank line between them."""
+    """The start and end of the lines around a place up to the nearest blank lines."""
     ends = [found.span() for found in _ENDING.finditer(text)]
     starts = [0, *(end for _, end in ends)]
     stops = [*(start for start, _ in ends), len(text)]
@@ -72,7 +72,7 @@ def paragraph(text: str, offset: int) -> tuple[int, int]:
 
 
 def offset_before(text: str, offset: int) -> int:
-    """Where in `text` a place stands that is counted in what the model is shown of it."""
+    """The offset in `text` of a place that is counted in the text with `\\n` line endings."""
     for found in re.finditer("\r\n", text):
         if found.start() >= offset:
             break

@@ -1,1 +1,1 @@
-"""What the server does when an editor asks: features of the protocol, and commands."""
+"""The handlers of an editor's requests: features of the protocol, and commands."""

@@ -1,4 +1,4 @@
-"""The commands, each a short function."""
+"""The handlers of the commands of `workspace/executeCommand`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _commands: list[tuple[str, Any]] = []
 
 
 def command(name: str) -> Callable[[Handler], Handler]:
-    """Marks the handler of a command; it takes one object, described by `Target`, or nothing."""
+    """A decorator for the handler of a command, which takes one object, described by `Target`, or nothing."""
 
     def mark(handler: Handler) -> Handler:
         _commands.append((name, handler))
@@ -42,7 +42,7 @@ def command(name: str) -> Callable[[Handler], Handler]:
 
 
 def register(server: ReviserServer) -> None:
-    """Give a server all that is marked here."""
+    """Register all decorated handlers with a server."""
     for name, handler in _commands:
         server.command(name)(handler)
 
@@ -80,7 +80,7 @@ async def revise(ls: ReviserServer, *arguments: Any) -> RunParams | None:
 
 @command("reviser.reviseParagraph")
 async def revise_paragraph(ls: ReviserServer, *arguments: Any) -> int:
-    """Fix all that is found in the paragraph at a position, as one edit; returns how many changes that were."""
+    """Fix all findings in the paragraph at a position, as one edit; returns how many there were."""
     document, target = await _writable(ls, arguments)
     if target.range is None and target.position is None:
         raise invalid("reviser.reviseParagraph needs a position or a range")
@@ -106,7 +106,7 @@ async def revise_paragraph(ls: ReviserServer, *arguments: Any) -> int:
 
 @command("reviser.ignoreFinding")
 def ignore_finding(ls: ReviserServer, *arguments: Any) -> None:
-    """Show a finding no more: the one at a position or range."""
+    """Ignore a finding from now on: the one at a position or range."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)
     if target.range is None and target.position is None:
@@ -124,7 +124,7 @@ def ignore_finding(ls: ReviserServer, *arguments: Any) -> None:
 
 @command("reviser.addWord")
 def add_word(ls: ReviserServer, *arguments: Any) -> str:
-    """Add a word to the project's list or to the user's; returns the list's file."""
+    """Add a word to the project's list or to the user's; returns the path of the list."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)
     word, owner = target.word, target.words or "project"
@@ -204,7 +204,7 @@ async def _put_back(ls: ReviserServer, document: EditorDocument, hunks: list[Hun
 
 
 def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[EditorDocument, list[Hunk]]:
-    """The change that a command is about: the one named, at a place, or else nearest to it in its line."""
+    """The changes that a command is about: the one named, the one at a place, or else the nearest in its line."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)
     hunks = ls.runs.changes(document.uri)
@@ -232,7 +232,7 @@ def _nearest_to(offset: int) -> Callable[[Hunk], int]:
 
 
 def _span(document: EditorDocument, target: Target) -> tuple[int, int]:
-    """The offsets of a target's range, in their order, or of its position."""
+    """The offsets of a target's range, start first, or of its position twice."""
     first = target.range.start if target.range else target.position
     last = target.range.end if target.range else target.position
     assert first is not None
@@ -258,7 +258,7 @@ def set_model(ls: ReviserServer, *arguments: Any) -> Status:
 
 @command("reviser.setEnabled")
 def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
-    """On or off for one document; without a word on which, the other of what it is."""
+    """Turn the model on or off for one document; without an argument, toggle it."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)
     on = not ls.allows(document) if target.enabled is None else target.enabled
@@ -308,7 +308,7 @@ _ARGUMENT: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def _target(ls: ReviserServer, arguments: tuple[Any, ...]) -> Target:
-    """What a command is about; a plain sentence if it cannot be told."""
+    """The argument of a command; raises an error with a plain sentence if it is invalid."""
     if len(arguments) > 1:
         raise invalid(f"the commands of Reviser take one object, not {len(arguments)} arguments")
     argument = arguments[0] if arguments else {}
@@ -328,7 +328,7 @@ def _shown(value: Any) -> str:
 
 
 async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[EditorDocument, Target]:
-    """The document a run is asked for, if the editor and the settings let it be written in."""
+    """The document of a run and its target; raises an error if the editor or the settings forbid writing there."""
     target = _target(ls, arguments)
     document = ls.document(target.uri)
     await ls.settled()

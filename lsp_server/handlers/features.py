@@ -1,4 +1,4 @@
-"""The features of the protocol, each a short function."""
+"""The handlers of the protocol's own methods."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _features: list[tuple[str, Any, Any]] = []
 
 
 def feature(method: str, options: Any = None) -> Callable[[Handler], Handler]:
-    """Marks the handler of a method of the protocol."""
+    """A decorator for the handler of a method of the protocol."""
 
     def mark(handler: Handler) -> Handler:
         _features.append((method, handler, options))
@@ -48,7 +48,7 @@ def feature(method: str, options: Any = None) -> Callable[[Handler], Handler]:
 
 
 def register(server: ReviserServer) -> None:
-    """Give a server all that is marked here."""
+    """Register all decorated handlers with a server."""
     for method, handler, options in _features:
         server.feature(method, options)(handler)
 
@@ -160,7 +160,7 @@ async def inline_completion(ls: ReviserServer, params: types.InlineCompletionPar
 def _extending(
     document: EditorDocument, offset: int, selected: types.SelectedCompletionInfo, texts: list[str]
 ) -> list[types.InlineCompletionItem]:
-    """Only what goes on from the item chosen in the editor's own list, so that one key serves both."""
+    """Inline items that extend the item selected in the editor's own list, so that one key accepts both."""
     typed = document.text[document.offset(place(selected.range.start)) : offset]
     return [
         types.InlineCompletionItem(typed + text, range=selected.range)
@@ -184,7 +184,7 @@ async def completion(ls: ReviserServer, params: types.CompletionParams) -> types
 
 
 def _item(document: EditorDocument, offset: int, text: str, rank: int) -> types.CompletionItem:
-    """A list entry that replaces the word begun, since editors filter by it."""
+    """A list entry that replaces the word being typed, since editors filter by it."""
     found = _LAST_WORD.search(document.text, max(offset - 64, 0), offset)
     start = found.start() if found else offset
     whole = document.text[start:offset] + text
@@ -203,7 +203,7 @@ def _item(document: EditorDocument, offset: int, text: str, rank: int) -> types.
 
 @feature(types.COMPLETION_ITEM_RESOLVE)
 def resolve(ls: ReviserServer, item: types.CompletionItem) -> types.CompletionItem:
-    """The whole text, for entries whose label is cut short."""
+    """The whole text of an entry whose label is shortened."""
     text = item.data.get("text") if isinstance(item.data, dict) else None
     if isinstance(text, str):
         item.documentation = types.MarkupContent(types.MarkupKind.PlainText, text)
@@ -238,7 +238,7 @@ async def diagnostics(ls: ReviserServer, params: types.DocumentDiagnosticParams)
 
 @feature(types.TEXT_DOCUMENT_HOVER)
 def hover(ls: ReviserServer, params: types.HoverParams) -> types.Hover | None:
-    """What was found under the mouse."""
+    """The finding under the mouse pointer."""
     document = ls.document(params.text_document.uri)
     offset = document.offset(place(params.position))
     ls.checking.look_at(document, offset)
@@ -293,7 +293,7 @@ def _is_under(kind: str, wanted: str) -> bool:
 def _offers(
     ls: ReviserServer, document: EditorDocument, range: types.Range, invoked: bool
 ) -> list[tuple[str, str, Any]]:
-    """What can be done here. Unasked, an editor is told only of a run that there is."""
+    """The commands that can be offered at a range. If not `invoked`, only those about an existing run."""
     about = {"uri": document.uri}
     run = ls.runs.last(document.uri)
     if run and run.running:
@@ -314,7 +314,7 @@ def _offers(
 
 
 def _change_offers(ls: ReviserServer, document: EditorDocument, range: types.Range) -> list[tuple[str, str, Any]]:
-    """What can be done about the changes of a revision: about each that is touched, and about all."""
+    """The commands about the changes of a revision: about each that the range touches, and about all."""
     about = {"uri": document.uri}
     start, end = document.offset(place(range.start)), document.offset(place(range.end))
     hunks = ls.runs.changes(document.uri)
@@ -338,7 +338,7 @@ def _change_offers(ls: ReviserServer, document: EditorDocument, range: types.Ran
 
 
 def _quoted(text: str) -> str:
-    """A text as a part of a title."""
+    """A text, shortened and quoted, as a part of a title."""
     line = " ".join(text.split()) or "space"
     return f"“{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + '…'}”"
 
@@ -352,7 +352,7 @@ def progress_cancelled(ls: ReviserServer, params: types.WorkDoneProgressCancelPa
 
 @feature(TEXT)
 def text(ls: ReviserServer, params: Any) -> TextResult:
-    """`reviser/text`: the server's copy of a document, to find out whether it is the editor's."""
+    """`reviser/text`: the server's copy of a document, so that a client can compare it with its own."""
     uri = getattr(params, "uri", None)
     document = ls.document(None if uri is None else str(uri))
     return TextResult(document.text, document.version)

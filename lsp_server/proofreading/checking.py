@@ -1,4 +1,6 @@
-"""Reading open documents while their user pauses: one at a time, in a process of its own, given up at the next edit."""
+"""The background check of open documents while the user pauses: one at a time, in a process of its own, cancelled by
+the next edit.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from reviser.prose import Format
 
 @dataclass(eq=False)
 class _State:
-    """Where the reading of a document stands."""
+    """The state of the check of a document."""
 
     findings: Findings = field(default_factory=Findings)
     near: int = 0
@@ -34,7 +36,7 @@ class _State:
 
 
 class Checking:
-    """Keeps the findings of all open documents up to date."""
+    """The findings of all open documents, kept up to date."""
 
     def __init__(
         self,
@@ -79,18 +81,18 @@ class Checking:
             self._give_up(uri)
 
     def follow(self, document: EditorDocument, change: Edit) -> None:
-        """Take over a change of a document."""
+        """Apply a change of a document to its findings."""
         if state := self._states.get(document.uri):
             state.findings.follow(change)
             state.near = change.start + len(change.new)
 
     def followed(self, document: EditorDocument) -> None:
-        """All changes of a message have been taken over."""
+        """All changes of a message have been applied: schedule a check."""
         self._schedule(document.uri)
         self._show(document)
 
     def look_at(self, document: EditorDocument, offset: int) -> None:
-        """The user is here: in a long document, this part is read too."""
+        """Note where the user is: in a long document, this part is checked too."""
         state = self._states.get(document.uri)
         if state is None or document.length <= MOST or state.read[0] <= offset <= state.read[1]:
             return
@@ -99,7 +101,7 @@ class Checking:
             self._schedule(document.uri)
 
     def refresh(self) -> None:
-        """The settings, the model or the lists may be others."""
+        """Check all documents again, because settings, model or lists may have changed."""
         for document in self._documents:
             self._schedule(document.uri)
             state = self._states.get(document.uri)
@@ -107,7 +109,7 @@ class Checking:
                 self._show(document)
 
     def refresh_if_new(self) -> None:
-        """Read all again if what decides about findings is no longer as it was."""
+        """Check all documents again if settings, model or lists have changed since the last check."""
         documents = [(document.uri, self.is_on(document)) for document in self._documents]
         basis = (self._settings().diagnostics, self._key(), documents)
         if basis != self._basis:
@@ -115,7 +117,7 @@ class Checking:
             self.refresh()
 
     def stop(self) -> None:
-        """End whatever is under way."""
+        """Cancel all checks."""
         for task in (self._work, self._reading):
             if task is not None:
                 task.cancel()
@@ -131,7 +133,7 @@ class Checking:
         return on and not self._lists.excludes(source_of(document))
 
     def findings(self, document: EditorDocument) -> list[Suggestion]:
-        """What is to be shown of a document now."""
+        """The findings of a document that are to be shown now."""
         state = self._states.get(document.uri)
         return self._wanted(document, state) if state and self.is_on(document) else []
 
@@ -142,23 +144,23 @@ class Checking:
         return [one for one in state.findings if not ignored(one)]
 
     def revision(self, document: EditorDocument) -> int:
-        """Another number whenever there may be something else to show."""
+        """A number that changes whenever the findings may have changed."""
         state = self._states.get(document.uri)
         return state.findings.revision if state else 0
 
     async def settled(self, document: EditorDocument) -> None:
-        """Wait until a document has been read as it is."""
+        """Wait until a document has been checked in its present version."""
         if state := self._states.get(document.uri):
             await state.done.wait()
 
     def leave(self, document: EditorDocument) -> None:
-        """A finding of a document is ignored from now on."""
+        """Hide the findings of a document that are ignored from now on."""
         if state := self._states.get(document.uri):
             state.findings.touch()
             self._show(document)
 
     def leave_word(self, word: str) -> None:
-        """A word has been listed: nothing is found about it at once, and the texts with it are read again."""
+        """Hide findings about a word that was listed, and check the documents with it again."""
         for uri, state in self._states.items():
             if state.findings.leave_out(lambda one: word in WORD.findall(one.old)):
                 self._show(self._documents[uri])
@@ -167,7 +169,7 @@ class Checking:
     # Reading
 
     def _schedule(self, uri: str) -> None:
-        """Read a document once its user pauses; a reading of its former text ends."""
+        """Check a document once its user pauses; a check of its former text is cancelled."""
         state = self._states.get(uri)
         document = self._documents.get(uri)
         if state is None or document is None:
@@ -190,7 +192,7 @@ class Checking:
             self._reading.cancel()
 
     async def _read_all(self) -> None:
-        """Read documents as they become due, until there are none."""
+        """Check documents as they become due, until there are none."""
         await self._ready()
         loop = asyncio.get_running_loop()
         while due := [(one.due, uri) for uri, one in self._states.items() if one.due is not None]:
@@ -256,7 +258,9 @@ class Checking:
         )
 
     async def read_now(self, document: EditorDocument, start: int, end: int) -> list[Suggestion]:
-        """What is found between two places, which are read at once; an edit in the meantime is an error."""
+        """Check the text between two offsets at once and return its findings; raises an error if it is edited
+        meanwhile.
+        """
         version, covered = document.version, 0
         state = self._states.setdefault(document.uri, _State())
         state.near = start
@@ -277,5 +281,5 @@ class Checking:
 
 
 def _suggestion(low: int, start: int, old: str, new: str, confidence: float, kind: str) -> Suggestion:
-    """What the worker tells of a suggestion in a part of the document that begins at `low`."""
+    """A suggestion from a worker's event about a part of a document that begins at `low`."""
     return Suggestion(Edit(low + start, old, new), Kind(kind), confidence)

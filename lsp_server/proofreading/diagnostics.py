@@ -1,4 +1,4 @@
-"""Findings as editors show them: diagnostics, pulled or pushed, and what is said of one under the mouse."""
+"""Findings as editors show them: diagnostics, pulled or pushed, and hover texts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def diagnostic(document: EditorDocument, finding: Suggestion, *, related: bool) 
 
 
 def _related(document: EditorDocument, finding: Suggestion) -> list[types.DiagnosticRelatedInformation] | None:
-    """The sentence as it would be, where the words alone do not say it."""
+    """The sentence as corrected; None where one word replaces one word."""
     words = [len(text.split()) for text in (finding.old, finding.new)]
     if words == [1, 1]:
         return None
@@ -66,7 +66,7 @@ def hover(document: EditorDocument, finding: Suggestion) -> types.Hover:
 
 
 class Sender(Protocol):
-    """What of the server diagnostics are sent through."""
+    """The parts of the server that diagnostics are made from and sent through."""
 
     @property
     def client(self) -> Client: ...
@@ -81,17 +81,16 @@ class Sender(Protocol):
 
 @dataclass(frozen=True)
 class _Told:
-    """What an editor knows of a document: the texts of its findings, and which revision of their places."""
+    """The diagnostics that an editor has received of a document, and the revision of their positions."""
 
     texts: list[tuple[str, str]]
     revision: int
 
 
 class Diagnostics:
-    """Answers editors that ask for diagnostics, and tells the others; news that come together are told once.
+    """The diagnostics of all documents, answered on request or pushed; several updates in a short time are sent as one.
 
-    Editors move what they show with the text. So where typing has only moved findings, an editor is told when it
-    pauses.
+    Editors move diagnostics with the text. So where typing has only moved findings, an editor is told when it pauses.
     """
 
     def __init__(self, server: Sender) -> None:
@@ -103,7 +102,7 @@ class Diagnostics:
         self._free_at = 0.0
 
     def _of(self, document: EditorDocument) -> list[types.Diagnostic]:
-        """The diagnostics of a document, which the editor then knows."""
+        """The diagnostics of a document, recorded as sent to the editor."""
         began = time.monotonic()
         found = self._server.checking.findings(document)
         self._told[document.uri] = self._now(document, found)
@@ -118,11 +117,11 @@ class Diagnostics:
         return _Told(texts, self._server.checking.revision(document))
 
     def _rest(self) -> float:
-        """Seconds until diagnostics may be put together again."""
+        """Seconds until diagnostics may be computed again."""
         return max(self._free_at - time.monotonic(), 0.0)
 
     async def answer(self, document: EditorDocument, known: str | None) -> types.DocumentDiagnosticReport:
-        """The diagnostics of a document; an editor that cannot be told of later ones waits for them."""
+        """The diagnostics of a document; if the editor cannot be told of later ones, after the check is complete."""
         client, checking = self._server.client, self._server.checking
         if not client.pulls_diagnostics:
             return types.RelatedFullDocumentDiagnosticReport([])
@@ -139,7 +138,7 @@ class Diagnostics:
         return types.RelatedFullDocumentDiagnosticReport(self._of(document), result_id=id)
 
     def show(self, document: EditorDocument) -> None:
-        """There may be news of a document."""
+        """Update the editor's diagnostics of a document soon, if they have changed."""
         pulls = self._server.client.pulls_diagnostics
         if pulls and not self._server.client.refreshes_diagnostics:
             return
@@ -156,7 +155,7 @@ class Diagnostics:
             self._timer = loop.call_at(due, self._tell)
 
     def close(self, uri: str) -> None:
-        """A document has been closed: nothing is shown of it any more."""
+        """Clear the diagnostics of a closed document."""
         self._changed_at.pop(uri, None)
         self._waiting.discard(uri)
         told = self._told.pop(uri, None)
@@ -186,8 +185,7 @@ class Diagnostics:
             self._tell_later(document, pause)
 
     def _is_news(self, document: EditorDocument, *, moves: bool) -> bool:
-        """Whether there is something that the editor does not know; where findings have moved, that is news if it
-        `moves`."""
+        """Whether the editor's diagnostics are out of date; findings that only moved count if `moves` is true."""
         now = self._now(document, self._server.checking.findings(document))
         told = self._told.get(document.uri, _Told([], 0))
         if now.texts != told.texts:

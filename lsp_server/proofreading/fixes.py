@@ -1,4 +1,4 @@
-"""Quick fixes: what can be done about findings, as code actions of the protocol."""
+"""Quick fixes for findings, as code actions of the protocol."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _text_edit(document: EditorDocument, change: Edit) -> types.TextEdit:
 def quick_fixes(
     document: EditorDocument, here: Sequence[Suggestion], everywhere: Sequence[Suggestion], edit: WorkspaceEdit
 ) -> Iterator[types.CodeAction]:
-    """What can be done about the findings here: about each, then about more of them."""
+    """The code actions for the findings `here`, first those for one finding, then those for several."""
     for one in here:
         yield _fix(document, f"Fix: {_short(one.says)}", [one], edit, [one])
     for one in here:
@@ -75,7 +75,7 @@ def _fix(
 
 
 def _leave(document: EditorDocument, finding: Suggestion) -> Iterator[types.CodeAction]:
-    """To ignore a finding here, or its word everywhere if it is unknown."""
+    """Code actions that ignore a finding here, or add its word to a list if it is unknown."""
     place = {"uri": document.uri, "range": _as_json(document, finding)}
     offers: list[tuple[str, str, Mapping[str, object]]] = [
         (f"Ignore here: {_short(finding.says)}", "reviser.ignoreFinding", place)

@@ -1,1 +1,1 @@
-"""Live runs: the model's edits in a document that its user may be editing."""
+"""Live runs: the model's edits in a document that the user may be editing."""

@@ -1,4 +1,4 @@
-"""The editor at the other end of the protocol, as live runs see it."""
+"""The interface of live runs to the connected editor."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def range_of(document: EditorDocument, start: int, end: int) -> types.Range:
 
 
 class NewsServer(Protocol):
-    """What of the server an editor's news are made of, and sent through."""
+    """The parts of the server that messages to the editor are made from and sent through."""
 
     @property
     def client(self) -> Client: ...
@@ -58,19 +58,19 @@ class NewsServer(Protocol):
 
 
 class LspEditor:
-    """Edits, progress and news of live runs, sent to a client that may support only some of it."""
+    """The edits, progress and notifications of live runs, sent to a client that may support only some of them."""
 
     def __init__(self, server: NewsServer) -> None:
         self._server = server
         self._shown_changes: dict[str, ChangesParams] = {}
 
     async def apply(self, label: str, document: EditorDocument, change: Edit) -> bool:
-        """Ask for an edit; the edits of a run have one label, so that a client can group them."""
+        """Ask the editor for an edit; the edits of a run have one label, so that a client can group them."""
         edit = types.TextEdit(range_of(document, change.start, change.end), change.new)
         return await self.apply_all(label, document, [edit])
 
     async def apply_all(self, label: str, document: EditorDocument, edits: Sequence[types.TextEdit]) -> bool:
-        """Ask for several edits at once."""
+        """Ask the editor for several edits at once."""
         params = types.ApplyWorkspaceEditParams(edit=self.workspace_edit(document, edits), label=label)
         reply = self._server.workspace_apply_edit_async(params)
         # A reply to a request that was given up would be an error inside pygls: it is let come.
@@ -97,7 +97,7 @@ class LspEditor:
             self._report(run, types.WorkDoneProgressReport(message=message))
 
     def describe(self, run: LiveRun) -> RunParams | None:
-        """Where a run stands; None if its document is closed."""
+        """The state of a run; None if its document is closed."""
         document = self._server.documents.get(run.uri)
         if document is None:
             return None
@@ -120,7 +120,7 @@ class LspEditor:
         )
 
     def show_changes(self, document: EditorDocument) -> None:
-        """Tell a client that draws them, whenever there is something new to tell."""
+        """Send the pending changes of a document to a client that draws them, if they have changed."""
         params = self.describe_changes(document)
         known = self._shown_changes.get(document.uri)
         if params == known or not (params.changes or (known and known.changes)):
@@ -130,7 +130,7 @@ class LspEditor:
             self._server.protocol.notify(CHANGES, params)
 
     def describe_changes(self, document: EditorDocument) -> ChangesParams:
-        """The changes of a document that wait to be kept or put back."""
+        """The pending changes of a document."""
         changes = [
             PendingChange(
                 id=hunk.id,

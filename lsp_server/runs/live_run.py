@@ -1,4 +1,4 @@
-"""A run of the model inside a document that its user may be editing: where its text stands, whose it is.
+"""The state of a live run: the region of the document that it writes, and which text in it is the model's.
 
 The run writes one region, or revises the passages of it one by one. An edit on its way to the editor is expected
 back as a change; any change that comes is therefore either that edit, or the user's. The user's changes elsewhere
@@ -26,7 +26,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass
 class RunRegion:
-    """A stretch of a document: `text` stands at character `start`."""
+    """A part of a document: `text` stands at offset `start`."""
 
     start: int
     text: str
@@ -36,10 +36,10 @@ class RunRegion:
         return self.start + len(self.text)
 
     def explain(self, change: Edit, wanted: str) -> int | None:
-        """Where the region starts after `change`, if the change leaves `wanted` in it.
+        """The offset of the region after `change`, if the change leaves `wanted` in it; else None.
 
-        Editors may report several edits as one change, so a change that reaches over the region's
-        edge is accepted if the region can be found in what it leaves. None: it cannot.
+        Editors may report several edits as one change, so a change that extends beyond the region is accepted if the
+        region can be found in its result.
         """
         text, start, low, high = self.text, self.start, change.start, change.end
         if text == wanted and high <= start and (high < start or text):
@@ -63,9 +63,9 @@ class RunRegion:
 
 @dataclass
 class Ownership:
-    """Which characters a run wrote, as spans that shrink and part where the user edits them.
+    """The characters that a run wrote, as spans that shrink and split where the user edits them.
 
-    `anchor` is where the first began, whatever is left of it; `replaced` is what stood there before.
+    `anchor` is where the first span began, even if nothing of it is left; `replaced` is what stood there before.
     """
 
     anchor: int
@@ -91,7 +91,7 @@ class Ownership:
 
 @dataclass(frozen=True)
 class RevisedPassage:
-    """Characters `first` to `last` of what stood in a region, what has become of them, and the cursor in it."""
+    """Characters `first` to `last` of a region's original text, the text in their place now, and the cursor in it."""
 
     first: int
     last: int
@@ -100,7 +100,7 @@ class RevisedPassage:
 
 
 class LiveRun:
-    """One run: where it writes, what the editor shows of it, and what was there before."""
+    """One run: its region, the part of it that the editor shows, and the original text."""
 
     def __init__(self, id: str, uri: str, region: RunRegion, *, ending: str = "\n", kind: Kind = "infill") -> None:
         self.id = id
@@ -130,7 +130,7 @@ class LiveRun:
 
     @property
     def wrote(self) -> bool:
-        """Whether the editor shows anything of it; a run owns nothing else."""
+        """Whether the editor shows any text of the run."""
         return self.region.text != self.original
 
     @property
@@ -140,7 +140,7 @@ class LiveRun:
 
     @property
     def cursor(self) -> int:
-        """Where in the region the model is, or was when it wrote what the editor shows next."""
+        """The model's offset in the region, after the text that the editor shows next."""
         if not self._written:
             return len(self.original)
         *before, passage = self._next()
@@ -149,11 +149,11 @@ class LiveRun:
 
     @property
     def awaits_echo(self) -> bool:
-        """Whether an edit is on its way that the editor has not shown to be carried out."""
+        """Whether an edit was sent that the editor has not yet reported as a change."""
         return self._pending is not None
 
     def take_in(self, trailing_space: int, text: str) -> None:
-        """Let the region begin `trailing_space` characters earlier: they are the model's to write again."""
+        """Let the region begin `trailing_space` characters earlier, for the model to write these again."""
         start = max(self.region.start - trailing_space, 0)
         # The user may have removed the space while the model was being loaded.
         if text[start : self.region.start].isspace():
@@ -161,7 +161,7 @@ class LiveRun:
             self.original = self.region.text
 
     def advance(self, written: str, cursor: int, passage: tuple[int, int] | None = None) -> None:
-        """Take over what the model has written in place of a passage of the original, or of it all."""
+        """Record what the model has written in place of a passage of the original, or of all of it."""
         first, last = passage or (0, len(self.original))
         if self._written and self._written[-1].first == first:
             self._written.pop()
@@ -172,13 +172,13 @@ class LiveRun:
             self.state = "writing"
 
     def _as_shown(self, written: str) -> str:
-        """With the document's own line endings, and without what editors cannot hold."""
+        """`written` with the document's own line endings, and without characters that editors cannot hold."""
         known = self.original if self.kind == "revise" else ""
         plain = _CONTROL.sub(lambda found: found[0] if found[0] in known else "", written)
         return _ANY_ENDING.sub(self._ending, plain)
 
     def _text(self, passages: list[RevisedPassage]) -> str:
-        """The region with these passages."""
+        """The text of the region with these passages."""
         parts, end = [], 0
         for passage in passages:
             parts += [self.original[end : passage.first], passage.text]
@@ -186,7 +186,7 @@ class LiveRun:
         return "".join([*parts, self.original[end:]])
 
     def _next(self) -> list[RevisedPassage]:
-        """What the editor is to show next: an edit is about one passage, and leaves what is between two."""
+        """The passages that the editor shows next: one edit is about one passage, and leaves the text between two."""
         count = len(self._shown)
         if count and self._shown[-1] != self._written[count - 1]:
             return self._written[:count]
@@ -196,17 +196,17 @@ class LiveRun:
         return self._written
 
     def next_change(self, text: str) -> Edit | None:
-        """The one change that brings a document of this text up to date, or nearer to it; None: it is."""
+        """The one edit that brings a document of this text up to date, or nearer to it; None if it is up to date."""
         return minimal_change(text, self.region.start, self.region.text, self._text(self._next()))
 
     def sent(self, change: Edit) -> None:
-        """The next change is on its way to the editor."""
+        """Record that the next edit has been sent to the editor."""
         self._pending = list(self._next())
         self._sent = change
         self._sent_at = self.region.start
 
     def lost(self) -> None:
-        """The change on its way was not carried out, and will not be."""
+        """Record that the edit that was sent will not be carried out."""
         self._pending = None
 
     def expects(self, change: Edit) -> bool:

@@ -58,29 +58,29 @@ class WrittenText:
 
 
 class LiveRunEditor(Protocol):
-    """The editor at the other end."""
+    """The interface that live runs need of the editor."""
 
     async def apply(self, label: str, document: EditorDocument, change: Edit) -> bool:
-        """Ask for an edit of this very version of the document; False if it is refused."""
+        """Ask for an edit of this version of the document; False if it is refused."""
 
     def show(self, run: LiveRun) -> None:
-        """Say where a run stands."""
+        """Show the state of a run."""
 
     def show_changes(self, document: EditorDocument) -> None:
-        """Show which changes of a document wait to be kept or put back."""
+        """Show the pending changes of a document."""
 
     def say(self, message: str, *, warns: bool = False) -> None:
-        """Tell the user something."""
+        """Show a message to the user."""
 
     def begin(self, run: LiveRun) -> None:
-        """Show that work is under way, with a way to cancel it."""
+        """Show progress that the user can cancel."""
 
     def end(self, run: LiveRun) -> None:
-        """Show that it is over."""
+        """End the progress of a run."""
 
 
 class LiveRuns:
-    """The run under way, and those of each document that can still be taken back."""
+    """The run under way, and for each document the runs that can still be undone."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class LiveRuns:
         return next((run for run in reversed(self._runs.get(uri, ())) if run.state != "rejected"), None)
 
     def find(self, uri: str | None, id: str | None) -> LiveRun | None:
-        """The run of that id; else the latest of a document, or of the document written in last."""
+        """The run of that id; without one, the latest of a document, or of the document written in last."""
         if id is not None:
             runs = itertools.chain.from_iterable(self._runs.values())
             return next((run for run in runs if run.id == id and run.state != "rejected"), None)
@@ -132,12 +132,12 @@ class LiveRuns:
         return run.actions / max(time.monotonic() - self._started, 1e-3) if run else 0.0
 
     async def continue_(self, document: EditorDocument, offset: int | None) -> LiveRun:
-        """Write on at `offset`, by default at the end, without a look at what follows."""
+        """Continue the text at `offset`, by default at the end, without reading what follows."""
         start = end_of_writing(document.text) if offset is None else offset
         return await self._start("continue", document, start, start)
 
     async def infill(self, document: EditorDocument, start: int, end: int) -> LiveRun:
-        """Write between what is before `start` and what is after `end`."""
+        """Write between the text before `start` and the text after `end`."""
         return await self._start("infill", document, start, end)
 
     async def revise(self, document: EditorDocument, start: int, end: int) -> LiveRun:
@@ -145,7 +145,7 @@ class LiveRuns:
         return await self._start("revise", document, start, end)
 
     async def stop(self, reason: str = "you stopped it") -> LiveRun | None:
-        """Stop the run under way, and see its last edit settled."""
+        """Stop the run under way and wait for its last edit; None if there is no run."""
         run = self.current
         self.halt(reason)
         if self._work is not None:
@@ -159,13 +159,13 @@ class LiveRuns:
             self._give_up()
 
     def _give_up(self) -> None:
-        """A run has been halted: the model's work on it ends now, whatever the editor is being asked for."""
+        """Cancel the model's work on a run that was halted."""
         if self._model is not None:
             self._model.cancel()
         self._news.set()
 
     async def take_back(self, run: LiveRun) -> bool:
-        """Take a run's text out of the document as one edit; False if there is nothing to take out."""
+        """Remove a run's text from the document as one edit; False if there is nothing to remove."""
         if run.running:
             await self.stop()
         taken = await self._restorer.take_back(run)
@@ -185,7 +185,7 @@ class LiveRuns:
         self._show_changes(run.uri)
 
     def changes(self, uri: str) -> list[Hunk]:
-        """The changes of a document that wait to be kept or put back, in their order."""
+        """The pending changes of a document, in their order."""
         hunks = (hunk for run in self._runs.get(uri, ()) for hunk in run.hunks.pending)
         return sorted(hunks, key=lambda hunk: (hunk.start, hunk.end))
 
@@ -196,7 +196,7 @@ class LiveRuns:
         self._conclude(uri)
 
     async def put_back_changes(self, uri: str, chosen: Collection[Hunk]) -> None:
-        """Put the old text of some changes back, as one edit for each run that made them."""
+        """Revert some changes, as one edit for each run that made them."""
         try:
             for run in list(self._runs.get(uri, ())):
                 await self._restorer.put_back(run, [hunk for hunk in run.hunks if hunk in chosen])
@@ -204,7 +204,7 @@ class LiveRuns:
             self._conclude(uri)
 
     def _conclude(self, uri: str) -> None:
-        """A run whose changes are all decided about is over."""
+        """End a run whose changes are all decided about."""
         for run in self._runs.get(uri, ()):
             undecided = run.kind == "revise" and run.state in ("finished", "stopped")
             if undecided and run.hunks.total and not run.hunks.pending:
@@ -218,7 +218,7 @@ class LiveRuns:
             self._editor.show_changes(document)
 
     def as_sent(self, document: EditorDocument, before: str, changes: list[Edit]) -> list[Edit]:
-        """The changes of a message, as one if they are the parts that an editor made of one edit of ours."""
+        """The changes of a message, merged if they are the parts that an editor made of one edit of the server."""
         if len(changes) < 2:
             return changes
         joined = joined_change(before, changes, document.text)
@@ -227,7 +227,7 @@ class LiveRuns:
         return [joined] if expected or self._restorer.expects(document) else changes
 
     def follow(self, document: EditorDocument, change: Edit) -> bool:
-        """Take over a change of a document; True if it is an edit of a run's own."""
+        """Apply a change of a document to its runs; True if it is an edit that a run has sent."""
         ours = False
         restored = self._restorer.settle(document)
         for run in self._runs.get(document.uri, ()):
@@ -238,14 +238,14 @@ class LiveRuns:
         return ours
 
     def followed(self, document: EditorDocument) -> None:
-        """All changes of a message have been taken over."""
+        """All changes of a message have been applied: continue the runs."""
         for run in self._runs.get(document.uri, ()):
             run.hunks.check(document.text)
         self._conclude(document.uri)
         self._changed.set()
 
     def close(self, uri: str) -> None:
-        """A document is about to be closed: its run ends, and none of its runs can be taken back any more."""
+        """Before a document is closed: stop its run and forget those that could be undone."""
         run = self.current
         if run and run.uri == uri:
             self.halt("the document was closed")
@@ -295,7 +295,7 @@ class LiveRuns:
         return run
 
     async def _drive(self, run: LiveRun, task: WritingTask) -> None:
-        """See a run through; whatever happens, its last word is said to the editor."""
+        """Carry a run out to its end; whatever happens, the editor receives its final state."""
         self._started = time.monotonic()
         self._model = model = asyncio.create_task(self._listen(run, task))
         try:
@@ -317,13 +317,13 @@ class LiveRuns:
             self._sum_up(run)
 
     def _forget(self, run: LiveRun) -> None:
-        """A run that showed nothing leaves nothing to accept or to take back."""
+        """Forget a run that wrote nothing: there is nothing to accept or undo."""
         runs = self._runs.get(run.uri, [])
         if run in runs:
             runs.remove(run)
 
     def _sum_up(self, run: LiveRun) -> None:
-        """Say what the user would look for in vain in the document."""
+        """Tell the user a failure, or that the run changed nothing."""
         if run.failed:
             self._editor.say(run.reason, warns=True)
         elif run.kind == "revise" and run.state == "finished" and not run.hunks:
@@ -332,7 +332,7 @@ class LiveRuns:
             self._editor.say("there is nothing to add")
 
     async def _listen(self, run: LiveRun, task: WritingTask) -> None:
-        """Take over what the model does, as fast as it does it."""
+        """Receive the model's steps as fast as it makes them."""
         written = WrittenText(task)
         try:
             async with contextlib.aclosing(self._worker.write(task)) as events:
@@ -354,7 +354,7 @@ class LiveRuns:
             self._news.set()
 
     async def _write_out(self, run: LiveRun) -> None:
-        """Bring the editor up to date, not more often than the user set, until all is written."""
+        """Send edits to the editor, not more often than the settings allow, until all text is written."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -373,7 +373,7 @@ class LiveRuns:
                 self._news.set()
 
     async def _edit(self, run: LiveRun, document: EditorDocument, change: Edit) -> None:
-        """One edit: sent for the version at hand, and judged by what comes back as a change."""
+        """Send one edit for the present version; the reported change shows whether it was carried out."""
         version = document.version
         run.sent(change)
         try:
@@ -401,20 +401,20 @@ class LiveRuns:
 
 
 def _format(document: EditorDocument) -> Format:
-    """How a document is read that the user wants revised: as plain text where nothing else is known."""
+    """The format in which a document is revised; plain text if its own is unknown."""
     format = format_of_document(document)
     return Format.PLAIN if format is Format.UNKNOWN else format
 
 
 def _whole_paragraphs(document: EditorDocument, start: int, end: int) -> Surroundings:
-    """What is between two places, and enough around it to tell prose from what is not."""
+    """The text between two offsets, with enough around it to tell prose from other text."""
     text = document.text
     low, high = excerpt(text, start, _format(document))
     return Surroundings.of(text[min(low, start) : start], text[start:end], text[end : max(high, end)])
 
 
 def _passage(run: LiveRun, event: Event) -> tuple[int, int] | None:
-    """Which part of what stood in a run's region a step is about; None: all of it."""
+    """The part of a region's original text that a step is about; None means all of it."""
     if not event.last:
         return None
     return offset_before(run.original, event.first), offset_before(run.original, event.last)

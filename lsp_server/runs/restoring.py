@@ -1,4 +1,4 @@
-"""Putting old text back into a document that its user may be editing, and checking that the editor has done it."""
+"""The restoration of old text in a document that the user may be editing, confirmed by its change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REFUSED = "the editor refused to take the text back"
 
 @dataclass(frozen=True)
 class Restoring:
-    """An edit on its way that puts the old text of some changes back, and the text it must lead to."""
+    """A restoring edit that was sent, and the text that the document must have after it."""
 
     run: LiveRun
     hunks: list[Hunk]
@@ -26,7 +26,7 @@ class Restoring:
 
 
 class Restorer:
-    """Asks for edits that take text back, again if the user's come between, one after the other."""
+    """The edits that revert a run's text, one after the other; repeated if the user's edits intervene."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Restorer:
         self._turn = asyncio.Lock()
 
     async def take_back(self, run: LiveRun) -> bool:
-        """Take all of a run's text out as one edit; False if there is nothing to take out."""
+        """Revert all of a run's text as one edit; False if there is nothing to revert."""
         async with self._turn:
             if run.kind == "revise":
                 hunks = list(run.hunks)
@@ -50,18 +50,18 @@ class Restorer:
             return await self._take_out(run)
 
     async def put_back(self, run: LiveRun, hunks: list[Hunk]) -> None:
-        """Put the old text of some of a run's changes back as one edit."""
+        """Revert some of a run's changes as one edit."""
         label = " ".join(["Reviser change", *(hunk.id for hunk in hunks)])
         async with self._turn:
             await self._put_back(run, hunks, label)
 
     def expects(self, document: EditorDocument) -> bool:
-        """Whether a document has become what the edit on its way is to make of it."""
+        """Whether a document has the text that the edit under way leads to."""
         restoring = self._restoring
         return restoring is not None and restoring.run.uri == document.uri and restoring.wanted == document.text
 
     def settle(self, document: EditorDocument) -> LiveRun | None:
-        """If the edit on its way has just been carried out: the run whose changes it put back."""
+        """The run whose changes were reverted, if the edit under way has just been carried out; else None."""
         restoring = self._restoring
         if restoring is None or not self.expects(document):
             return None
@@ -98,7 +98,7 @@ class Restorer:
     async def _restore(
         self, run: LiveRun, hunks: list[Hunk], label: str, document: EditorDocument, change: Edit
     ) -> tuple[bool, bool]:
-        """Ask for an edit: whether the editor says that it did it, and whether the document shows it."""
+        """Send an edit; returns whether the editor reports success, and whether the document shows it."""
         self._restoring = Restoring(run, hunks, change.apply_to(document.text))
         try:
             applied = await self._ask(label, document, change)
@@ -107,7 +107,7 @@ class Restorer:
             self._restoring = None
 
     async def _ask(self, label: str, document: EditorDocument, change: Edit) -> bool:
-        """Ask for an edit, and see the document changed; whether the editor says that it did it."""
+        """Send an edit and wait for the change of the document; returns whether the editor reports success."""
         version = document.version
         applied = await self._apply(label, document, change)
         if applied and document.version == version:

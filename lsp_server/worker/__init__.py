@@ -1,1 +1,1 @@
-"""The worker process, which holds the models, and the server's client of it."""
+"""The worker process, which holds the models, and the server's client for it."""

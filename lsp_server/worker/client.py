@@ -1,7 +1,7 @@
-"""The server's client of the worker: a process that starts with the first task and ends when idle.
+"""The server's client for the worker: a process that starts with the first task and ends when idle.
 
-The process is this server's own, or one that several editors share. Whichever it is, closing the
-connection lets go of the model, so an idle server costs no memory and no time.
+The process is this server's own, or one that several editors share. In both cases, closing the connection unloads the
+model, so an idle server needs no memory for it and no processor time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WorkerLost(ReviserError):
 
 @dataclass
 class Connection:
-    """Streams to an engine, and its process where it is this server's own."""
+    """The streams to an engine, and its process if it is this server's own."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -50,9 +50,10 @@ class Connection:
 
 
 class WorkerClient:
-    """Tasks in, events out. Connects when first needed; leaves after `idle_after()` seconds of rest.
+    """A client that sends tasks and receives events. It connects when first needed and disconnects after `idle_after()`
+    idle seconds.
 
-    `changed` is told whenever a model is loaded, cannot be, or is let go.
+    `changed` is called whenever a model has been loaded, has failed to load, or has been unloaded.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class WorkerClient:
         return self._loading is not None and not self._loading[1].done()
 
     async def load(self, key: ModelKey) -> None:
-        """Have a model loaded, unless it is. Whoever waits for it may leave: it is loaded all the same."""
+        """Load a model, unless it is loaded. If the caller is cancelled, loading continues."""
         if self._loading is None or self._loading[0] != key or self._is_in_vain(self._loading[1]):
             loading = asyncio.create_task(self._load(key))
             loading.add_done_callback(self._loaded)
@@ -115,8 +116,9 @@ class WorkerClient:
         self._changed()
 
     async def write(self, task: Order) -> AsyncGenerator[Event, None]:
-        """The events of a task, whose model is loaded first. Leaving the iteration early cancels it between two
-        actions."""
+        """Yields the events of a task, whose model is loaded first. Leaving the iteration early cancels the task
+        between two actions.
+        """
         await self.load(task.key)
         self.tasks += 1
         async with contextlib.aclosing(self._events(await self._connect(), task)) as events:
@@ -148,7 +150,7 @@ class WorkerClient:
                 self._rest()
 
     async def close(self) -> None:
-        """Let go of the engine; its process ends, or serves others."""
+        """Disconnect from the engine; its process ends, or serves others."""
         self._stir()
         self.problem = ""
         if self._loading is not None:
@@ -217,7 +219,7 @@ class WorkerClient:
 
 
 async def start_process() -> Connection:
-    """An engine of this server's own."""
+    """Start an engine for this server alone."""
     # It finds modules where this process does, and not in the folder that the user is in.
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; from lsp_server.worker.process import serve_streams; serve_streams()"
@@ -237,7 +239,7 @@ async def start_process() -> Connection:
 
 
 async def join_shared(path: Path) -> Connection:
-    """The engine that listens on `path`, started if there is none."""
+    """Connect to the engine that listens on `path`, which is started if there is none."""
     from lsp_server.worker.process import check_private
 
     check_private(path.parent)

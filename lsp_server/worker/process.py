@@ -1,7 +1,7 @@
-"""The worker process: models, loaded when first asked for, working on one task at a time.
+"""The worker process: it loads models on demand and carries out one task at a time.
 
-It serves one language server through its standard streams, or several through a local socket that only
-its owner may open. It ends when the last of them has gone.
+It serves one language server through its standard streams, or several through a local socket that only its owner may
+open. It ends when the last of them has disconnected.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ GRACE = 2.0
 
 @dataclass(eq=False)
 class Peer:
-    """A language server at the other end of two streams."""
+    """A connected language server, with its input and output streams."""
 
     reader: BinaryIO
     writer: BinaryIO
@@ -66,12 +66,12 @@ class Peer:
             self.gone = True
 
     def wants(self, task: Order) -> bool:
-        """Whether anyone still waits for this task; asked between two actions."""
+        """Whether the peer still waits for this task; checked between two actions."""
         return not self.gone and task.id not in self.cancelled
 
 
 class Worker:
-    """Takes orders from peers in threads of their own, and carries them out in one."""
+    """A worker that receives tasks from peers in one thread each, and carries them out in one."""
 
     def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
         self._load = load
@@ -82,7 +82,7 @@ class Worker:
         self._readers: dict[ModelKey, EditorReader] = {}
 
     def admit(self, peer: Peer) -> threading.Thread:
-        """Listen to a peer until it goes."""
+        """Read the tasks of a peer in a new thread until it disconnects."""
         with self._change:
             self._peers.add(peer)
             self._change.notify_all()
@@ -91,12 +91,12 @@ class Worker:
         return thread
 
     def work(self) -> None:
-        """Carry out orders, one at a time, for ever."""
+        """Carry out tasks, one at a time, for ever."""
         while True:
             self._answer(*self._orders.get())
 
     def wait_until_left(self, grace: float) -> None:
-        """Return once nobody has been here for `grace` seconds."""
+        """Return once no peer has been connected for `grace` seconds."""
         with self._change:
             while True:
                 self._change.wait_for(lambda: not self._peers)
@@ -225,7 +225,7 @@ class Worker:
         return self._engines[key]
 
     def _session(self, peer: Peer, engine: Engine, task: WritingTask | SuggestingTask) -> Session:
-        """The session of a document, kept so that its window stays put between two tasks."""
+        """The session of a document, kept so that its context window stays the same between two tasks."""
         sessions = peer.sessions
         place = (task.key, task.document)
         session = sessions.pop(place, None)
@@ -238,7 +238,7 @@ class Worker:
 
 
 def generations(session: Session, task: WritingTask) -> Iterator[tuple[Generation, int, int]]:
-    """The runs of a task, one after the other, each with the part of the text that it revises."""
+    """Yields the generations of a task, in order, with the start and end of what it revises."""
     from reviser.decoding.sampler import Sampler
 
     sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
@@ -256,7 +256,7 @@ def generations(session: Session, task: WritingTask) -> Iterator[tuple[Generatio
 
 
 def _edits(run: Generation, frame: Frame) -> tuple[Edit, ...]:
-    """What a step of a run has changed in what the run has written."""
+    """The edits that a step has made in the text that the run writes."""
     changes = [edit.change for edit in frame.edits]
     start = len(run.window.before) + len(run.window.prefix)
     end = start + len(run.written) - sum(change.growth for change in changes)
@@ -264,12 +264,12 @@ def _edits(run: Generation, frame: Frame) -> tuple[Edit, ...]:
 
 
 def _proofreads(task: WritingTask, engine: Engine) -> bool:
-    """Whether a task is to proofread: what is drawn at random takes a run of actions, for models that learned it."""
+    """Whether a task is done by proofreading: a revising one at temperature 0, or with a model that overtypes."""
     return task.revises and (not task.temperature or engine.policy.vocabulary.overtypes)
 
 
 def _known(run: Generation, evaluated: int) -> tuple[int, int]:
-    """How many ids before the place of writing were needed, and how many of them the model knew."""
+    """The number of ids before the place of writing that were needed, and how many of them were cached."""
     before = 1 + run.rollout.canvas.low
     # What was looked at beyond the first action is not what the model had to read for it.
     evaluated -= getattr(run.rollout.policy, "ahead", 0)
@@ -298,8 +298,9 @@ def serve_streams() -> None:
 
 
 def serve_socket(path: Path, *, stays: bool = False) -> None:
-    """Serve every language server of this user that connects to `path`, and end with the last, or when interrupted
-    if it `stays`."""
+    """Serve every language server of this user that connects to `path`; end with the last, or, if it `stays`, when
+    interrupted.
+    """
     listener, lock = _listening(path)
     with listener:
         worker = Worker(load)
@@ -322,7 +323,7 @@ def _admit_all(worker: Worker, listener: socket.socket) -> None:
 
 
 def socket_path(name: str = "engine") -> Path:
-    """Where a shared engine listens: a folder of this user alone."""
+    """The path of a shared engine's socket, in a folder that only this user can open."""
     if sys.platform == "win32":
         raise ReviserError("an engine cannot be shared on Windows")
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
@@ -333,7 +334,7 @@ def socket_path(name: str = "engine") -> Path:
 
 
 def check_private(folder: Path) -> None:
-    """Make `folder` if need be, and refuse one that somebody else could look into."""
+    """Create `folder` if need be; raises an error if another user could access it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = folder.lstat()
     if not folder.is_dir() or folder.is_symlink() or state.st_uid != os.getuid():
@@ -343,9 +344,9 @@ def check_private(folder: Path) -> None:
 
 
 def _listening(path: Path) -> tuple[socket.socket, Path]:
-    """A socket that this process alone listens on, and the file whose lock says so.
+    """A socket on which only this process listens, and the lock file that ensures it.
 
-    A stale socket of a dead process makes way. Whatever is refused, nothing is left behind.
+    The socket of a dead process is replaced. If an error is raised, no file is left behind.
     """
     if not hasattr(socket, "AF_UNIX"):
         raise ReviserError("an engine cannot be shared on Windows")
@@ -371,7 +372,7 @@ def _listening(path: Path) -> tuple[socket.socket, Path]:
 
 
 def _take(lock: Path) -> bool:
-    """Lock a file until this process ends, made if need be; False if another process has done so."""
+    """Lock a file, created if need be, until this process ends; False if another process holds it."""
     import fcntl
 
     while True:

@@ -1,4 +1,4 @@
-"""Proofreading in the worker process: what an editor's reader finds, told as events."""
+"""The proofreading tasks of the worker process, whose results are sent as events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NICENESS = 10
 
 
 def read(task: ReadingTask, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
-    """Send what is found in a text, as long as the client waits for it."""
+    """Proofread a text and send the findings, until the client cancels."""
     from reviser.editor.reader import Cancelled
     from reviser.proofreading.document import Draft
     from reviser.proofreading.project.words import Words
@@ -40,7 +40,7 @@ def read(task: ReadingTask, reader: EditorReader, send: Callable[[Event], None],
 
 
 def revise(task: WritingTask, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
-    """Proofread a part of a text, and send what changes in its passages, edit by edit."""
+    """Proofread a part of a text, and send the edits of each passage one by one."""
     from reviser.editor.reader import Cancelled
     from reviser.proofreading.document import Draft
     from reviser.proofreading.project.ignoring import IgnoredPlace
@@ -65,12 +65,12 @@ def revise(task: WritingTask, reader: EditorReader, send: Callable[[Event], None
 
 @cache
 def _give_way() -> None:
-    """An engine that reads leaves the processor to those that somebody waits for."""
+    """Lower the priority of this process, so that interactive work comes first."""
     if hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(_NICENESS)
 
 
 def evaluated_by(engine: Engine) -> int:
-    """How many ids have gone through the model, where it counts them."""
+    """The number of ids that the model has evaluated; 0 if the engine does not count them."""
     return int(getattr(engine.policy, "evaluated", 0))

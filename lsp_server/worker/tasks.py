@@ -1,8 +1,7 @@
-"""What the server and the worker process say to each other: one JSON object a line.
+"""The messages between the server and the worker process: one JSON object a line.
 
-The server sends a `LoadingTask`, then a `WritingTask` to write, a `ReadingTask`, a `SuggestingTask`, or the id of a
-task to cancel. The engine answers each task with one event for each action, or for what was found in a part of a
-text, and a last one.
+The server sends a `LoadingTask`, a `WritingTask`, a `ReadingTask`, a `SuggestingTask`, or the id of a task to cancel.
+The engine answers each task with one event for each action, or for the findings in a part of a text, and a last one.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ class ModelKey:
 class WritingTask:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
-    When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document
-    called `name` the places that are `ignored`. At another, `max_actions` are for each passage, and a change must
-    be `margin` times as likely as leaving the text. Else it goes back to insert something only where the text reads
-    as well with it, if it `checks_steps_back`, and closes what stands open in the text if that `ends_document`.
+    A revision at temperature 0 proofreads: `words` count as known, and in a document called `name` the `ignored` places
+    are left. At another temperature, `max_actions` are for each passage, and a change must be `margin` times as likely
+    as leaving the text. Other tasks insert before the end only where the text stays as likely, if `checks_steps_back`,
+    and close what stands open in the text, if `ends_document`.
     """
 
     id: int
@@ -59,7 +58,9 @@ class WritingTask:
 
 @dataclass(frozen=True)
 class ReadingTask:
-    """Proofread `text`, what is nearest to character `near` first; `words` stay, and changes are of these `kinds`."""
+    """Proofread `text`, nearest to character `near` first; `words` count as known, and only findings of these `kinds`
+    are sent.
+    """
 
     id: int
     key: ModelKey
@@ -73,7 +74,7 @@ class ReadingTask:
 
 @dataclass(frozen=True)
 class SuggestingTask:
-    """Say how `text` goes on at character `at`: see `reviser.session.suggesting.SuggestionRequest`."""
+    """Suggest how `text` continues at character `at`: see `reviser.session.suggesting.SuggestionRequest`."""
 
     id: int
     key: ModelKey
@@ -88,7 +89,7 @@ class SuggestingTask:
 
 @dataclass(frozen=True)
 class LoadingTask:
-    """Load the model, which is done when it can be used."""
+    """Load a model; done when it can be used."""
 
     id: int
     key: ModelKey
@@ -104,16 +105,22 @@ FoundChange = tuple[int, str, str, float, str]
 
 @dataclass(frozen=True)
 class Event:
-    """What became of a task.
+    """An answer to a task; its `kind` says which of the fields are meant.
 
-    `begun` says how many characters before `start` are the model's to write again (see
-    `reviser.session.windows.Window.trailing_space`). A `step` carries its `edits` of what is written, those
-    characters included, one after the other, and the model's cursor in it; when the task is to revise, it is about
-    the characters from `first` to `last` after `start`, and those behind it come later. `done` and `failed` are the
-    last. `done` counts ids: `evaluated` went through the model; it needed to know `before` of the text before
-    `start`, and knew `reused` of them. What was to be suggested says a `step` for each of its tokens, with the `text`
-    of the first suggestion so far, and its `texts` when it is `done`. A reading answers with `found`: `changes` are all there are in some stretches of its
-    text, `spans`, which were read just now if they are `fresh`.
+    `begun`: `trailing_space` characters before `start` are the model's to write again (see
+    `reviser.session.windows.Window.trailing_space`).
+
+    `step` of a `WritingTask`: `edits` of the written text (with those characters), to be made one after the other, and
+    the model's `cursor` in it. A revising task's step is about the characters from `first` to `last` after `start`;
+    steps come from the first passage to the last.
+
+    `step` of a `SuggestingTask`: `text` is the first suggestion so far; one step for each token.
+
+    `found`: `changes` are all findings in the stretches `spans` of the text, which are `fresh` if they were read just
+    now.
+
+    `done` and `failed` end a task. `done` counts ids: `evaluated` went through the model; `before` of the text before
+    `start` were needed, of which `reused` were cached. After a `SuggestingTask` it has the suggested `texts`.
     """
 
     id: int
@@ -170,7 +177,7 @@ def decode_event(line: bytes) -> Event:
 
 
 def decode_order(line: bytes) -> Order | int:
-    """What is to be done, or the id of what is to be cancelled."""
+    """The task in a line, or the id of the task to cancel."""
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
