@@ -1,4 +1,5 @@
-"""What pyproject.toml cannot say of the build: where packages go, the optional C library, and the wheel's name.
+"""The parts of the build that pyproject.toml cannot express: package folders, the optional C library, and the wheel's
+name.
 
 The packages beside the engine are installed inside of it, in `reviser/apps`, under which no name of anybody else can be
 (`reviser.cli.extras` finds them there).
@@ -41,9 +42,9 @@ KERNELS = Extension(
 
 
 class BuildKernels(build_ext):
-    """Compiles the sources side by side, and gives the library a name without Python's version.
+    """A build step that compiles the C sources in parallel, and names the library without Python's version.
 
-    A set of instructions that the compiler or its assembler does not know is left out.
+    Instruction sets that the compiler or its assembler does not know are left out.
     """
 
     def build_extension(self, ext: Extension) -> None:
@@ -73,7 +74,7 @@ class BuildKernels(build_ext):
 
 
 class PlatformWheel(bdist_wheel):
-    """Names a wheel for its platform if the library is in it, and for any if not."""
+    """A wheel named for its platform if it contains the library, else for any platform."""
 
     def get_tag(self) -> tuple[str, str, str]:
         self.root_is_pure = not Path(self.bdist_dir, LIBRARY).exists()
@@ -84,7 +85,7 @@ APPS = ("benchmarks", "lsp_server", "training", "tui")
 
 
 def inside(package: str) -> str:
-    """The name of a package where it is installed."""
+    """The name under which a package is installed."""
     return f"reviser.apps.{package}"
 
 

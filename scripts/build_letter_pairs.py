@@ -25,7 +25,7 @@ _SMOOTHING = 50
 
 
 def pairs_of(profile: Path) -> np.ndarray:
-    """How often each letter followed each other one, letters without their accents."""
+    """The counts of how often each letter follows each other one, with letters stripped of accents."""
     counts = np.zeros((len(LETTERS), len(LETTERS)))
     for sequence, count in json.loads(profile.read_text("utf-8"))["freq"].items():
         # The edge of a word is written as a space.
@@ -48,7 +48,7 @@ def table(folder: Path) -> bytes:
 
 
 def main(folder: Path, out: Path = SHIPPED) -> None:
-    """Read the profiles in a folder, and write the table of the proofreader."""
+    """Write the proofreader's table from the profiles in a folder."""
     out.write_bytes(lzma.compress(table(folder), preset=9 | lzma.PRESET_EXTREME))
     print(f"{out.stat().st_size} bytes: {out}")
 

@@ -41,7 +41,7 @@ def words_of(folder: Path) -> dict[str, int]:
 
 
 def main(folder: Path = Path("/usr/share/dict/scowl"), out: Path = TARGET) -> None:
-    """Read SCOWL's lists from a folder, and write the list of the proofreader."""
+    """Write the proofreader's list from SCOWL's lists in a folder."""
     found = words_of(folder)
     if not found:
         raise typer.BadParameter(f"{folder} has no lists of SCOWL", param_hint="--folder")

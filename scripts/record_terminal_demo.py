@@ -36,7 +36,7 @@ CTRL_K, CTRL_Q, CTRL_T, CTRL_Z = "\x0b", "\x11", "\x14", "\x1a"
 
 @dataclass(frozen=True)
 class Press:
-    """Keys to press, so many seconds after the last ones; not before something has come on the screen."""
+    """Keys to press, a number of seconds after the last ones, but not before a text has appeared on the screen."""
 
     after: float
     keys: str
@@ -82,7 +82,7 @@ def record(target: Path) -> int:
 
 
 def _edit(home: Path) -> None:
-    """Become the editor."""
+    """Replace this process by the editor."""
     os.chdir(home)
     os.environ |= {
         "REVISER_HOME": str(home),
@@ -96,7 +96,7 @@ def _edit(home: Path) -> None:
 
 
 def _watch(terminal: int) -> list[tuple[float, str, str]]:
-    """Press the keys of the script in time and keep what comes back, until the editor ends."""
+    """Press the scripted keys in time and return the output, until the editor ends."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     events: list[tuple[float, str, str]] = []
     started = due = time.monotonic()

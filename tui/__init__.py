@@ -1,1 +1,1 @@
-"""The terminal editor: a text, your cursor, and the model's cursor beside it."""
+"""The terminal editor: text, the user's cursor, and the model's cursor beside it."""

@@ -1,4 +1,4 @@
-"""The actions of the application, by the part that carries each out; keys and the palette name them."""
+"""The actions of the application and the part that carries out each; keys and the palette refer to them by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Action = Callable[..., object]
 
 @dataclass(frozen=True)
 class EditorParts:
-    """What carries out the actions of an app."""
+    """The parts of an app that carry out its actions."""
 
     app: App[None]
     sheets: Sheets
@@ -37,7 +37,7 @@ class EditorParts:
 
 
 def actions_of(parts: EditorParts) -> dict[str, Action]:
-    """What the app can be told to do. What asks questions is done in a worker of the app, which goes on meanwhile."""
+    """All actions by name. One that asks the user a question runs in a worker of the app, which is not blocked."""
     player, files, runs, desk, sheets = parts.player, parts.files, parts.run_files, parts.desk, parts.sheets
 
     def asking(act: Callable[[], Coroutine[Any, Any, object]]) -> Action:

@@ -1,4 +1,4 @@
-"""The application: it connects the parts, and passes each command to the part that carries it out."""
+"""The application: it creates and connects the parts, and passes each command to the part that carries it out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from tui.widgets.themes import DARK, LIGHT
 
 
 class EditorApp(App[None], inherit_bindings=False):
-    """The editor. Keys and messages come in here; what they bring about is done by the parts."""
+    """The Textual application. It receives keys and messages; its parts carry out what these ask for."""
 
     TITLE = "Reviser"
     CSS_PATH = "app.tcss"
@@ -115,12 +115,12 @@ class EditorApp(App[None], inherit_bindings=False):
 
     @property
     def sheet(self) -> Sheet:
-        """The text that is shown."""
+        """The sheet that is shown."""
         return self.sheets.current
 
     @property
     def run_now(self) -> DraftRun | None:
-        """Its run, if that is open."""
+        """The run of the sheet that is shown, if it is open."""
         return self.sheet.open_run
 
     @property
@@ -144,7 +144,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.desk.arrange()
 
     def on_resize(self) -> None:
-        """The terminal's size is known: now questions can be asked."""
+        """Ask the first questions: from now on the terminal's size is known."""
         if not self._begun:
             self._begun = True
             self.call_after_refresh(self._begin)
@@ -155,7 +155,7 @@ class EditorApp(App[None], inherit_bindings=False):
 
     @work
     async def _begin(self) -> None:
-        """What comes first: texts that a crash left behind, then the file to play."""
+        """Offer texts for recovery after a crash, then open the file to play."""
         for sheet in self.sheets:
             self.files.tell_of(sheet)
         nothing_else = not self._given_files and self._play is None
@@ -176,13 +176,12 @@ class EditorApp(App[None], inherit_bindings=False):
         self._leaving = False
 
     def _leave_in_a_hurry(self) -> None:
-        """The terminal or the system goes away, or someone wants the editor gone: what is not saved stays in the
-        journals."""
+        """Exit at once, because the terminal is gone or a signal arrived; unsaved text stays in the journals."""
         self.autosave.flush_journals()
         self.exit()
 
     async def on_event(self, event: events.Event) -> None:
-        """Take keys one after the other; those that are still on their way while the app ends are for nobody."""
+        """Handle keys one after the other; keys that arrive while the app exits are dropped."""
         if isinstance(event, events.InputEvent | events.Paste) and not self._takes_keys:
             return
         if not isinstance(event, events.Key) or event.is_forwarded:
@@ -239,7 +238,7 @@ class EditorApp(App[None], inherit_bindings=False):
             self.push_screen(Palette(available, self.settings.keys), self._carry_out)
 
     async def _carry_out(self, command: Command | None) -> None:
-        """Do what was chosen in the palette."""
+        """Run the command chosen in the palette."""
         if command is not None:
             await self.run_action(command.action, self.editor if command.of_text else None)
 
@@ -252,7 +251,7 @@ class EditorApp(App[None], inherit_bindings=False):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Say something in passing, where it covers no text."""
+        """Show a message in the status line, where it covers no text."""
         self.desk.status_line.tell(message, severity, self.NOTIFICATION_TIMEOUT if timeout is None else timeout)
 
     # Messages of the widgets
@@ -270,7 +269,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.desk.show(self.sheets[event.index])
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
-        """Walking through the list of mistakes walks through the text."""
+        """Move the cursor to the mistake chosen in the list."""
         if event.rows is self.desk.mistake_list:
             self.proofreading.look_at_number(event.index)
 
@@ -281,7 +280,7 @@ class EditorApp(App[None], inherit_bindings=False):
     # Actions of several parts
 
     def action_escape(self) -> None:
-        """Close what is open, go back to the text, or stop the run: one thing at a time."""
+        """Close what is open, return to the text, or stop the run: one of these at a time."""
         if self.desk.find_bar.display:
             self.desk.find_bar.action_close()
         elif not self.editor.has_focus:
@@ -315,7 +314,7 @@ def _check_keys(settings: TuiSettings) -> None:
 def run_editor(
     files: Sequence[Path], *, model: str | None = None, play: Path | None = None, encoding: str | None = None
 ) -> None:
-    """Run the editor in this terminal until the user leaves it."""
+    """Run the editor in this terminal until the user quits."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         raise ReviserError("the editor needs a terminal")
     settings = TuiSettings.load()

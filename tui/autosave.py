@@ -1,4 +1,4 @@
-"""Background work on open texts: journals, recovery after a crash, and files that other programs change."""
+"""Periodic work on open texts: journals, recovery after a crash, and detection of files changed by other programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DISK_INTERVAL = 2.0
 
 
 class Autosave:
-    """Looks after all open texts, now and then."""
+    """The periodic work on all open texts."""
 
     def __init__(
         self, app: App[None], journals: Path, sheets: Sheets, files: Files, desk: Desk, prompts: Prompts
@@ -54,9 +54,9 @@ class Autosave:
                 self._prompts.warn(reason, seconds=10)
 
     async def offer_leftovers(self, *, of_all: bool) -> None:
-        """Ask about texts that a crash left behind: of all, or of the files that are open here.
+        """Offer to recover texts after a crash: all, or those of the files that are open here.
 
-        What concerns other files is only said, so that nothing stands before the files one wants to open.
+        Other files are only mentioned in a message, so that no question delays the files the user wants to open.
         """
         sweep_trash(self._journals)
         found = leftovers(self._journals)
@@ -69,14 +69,14 @@ class Autosave:
         await self._ask_about(asked)
 
     async def offer_leftovers_of(self, sheet: Sheet) -> None:
-        """Ask about what a crash left behind of a file that was just opened."""
+        """Offer to recover the text of a file that was just opened."""
         file = sheet.file
         if file is not None:
             found = leftovers(self._journals)
             await self._ask_about([each for each in found if each.path and file.is_at(each.path)])
 
     async def recover(self) -> None:
-        """Let the user choose among what crashes left behind and what was discarded."""
+        """Let the user choose among recoverable and discarded texts."""
         found = [*leftovers(self._journals), *thrown_away(self._journals)]
         if not found:
             self._prompts.say("There is nothing to recover.", seconds=3)
@@ -102,8 +102,7 @@ class Autosave:
         return leftover.path is not None and self._sheets.at(leftover.path) is not None
 
     async def _restore(self, leftover: Leftover) -> None:
-        """Make the text what it was, as one edit on top of what its file holds; where that is another text than the
-        one that was changed, ask."""
+        """Restore a text as one edit on top of what its file holds; ask first if the file has changed since."""
         sheet = self._sheet_for(leftover)
         if sheet.file is not None and digest(sheet.draft.text) != leftover.base:
             since = "You have typed into" if sheet.modified else "Another program has changed"
@@ -123,7 +122,7 @@ class Autosave:
         self._desk.look_again()
 
     def _sheet_for(self, leftover: Leftover) -> Sheet:
-        """The sheet of the file that a text belongs to, which is shown; a blank one where there is none to be had."""
+        """The sheet of the file that a text belongs to, which is then shown; a blank one if it cannot be opened."""
         sheet = None if leftover.path is None else self._sheets.at(leftover.path)
         if sheet is None:
             sheet = self._sheets.blank()
@@ -139,7 +138,7 @@ class Autosave:
     # Files that others change
 
     def look_at_disk(self) -> None:
-        """Take over what others did to files that have no changes here; ask about the rest, once."""
+        """Reload files that changed on disk and have no changes here; ask once about the others."""
         rests = self._user_rests()
         for sheet in self._sheets:
             self._files.tell_if_open_twice(sheet)
@@ -159,7 +158,7 @@ class Autosave:
                 self._app.run_worker(self._ask_about_change(sheet))
 
     def _user_rests(self) -> bool:
-        """Whether nothing was typed since the last look: keys must not answer a question unread."""
+        """Whether nothing was typed since the last look, so that no key can answer a question unread."""
         draft = self._sheets.current.draft
         before, self._typed = self._typed, (draft, draft.version)
         return before == self._typed
@@ -191,7 +190,7 @@ def _moment(at: float) -> str:
 
 
 def _line(leftover: Leftover) -> str:
-    """A text that can be had back, in one line."""
+    """A recoverable text in one line."""
     name = "without a file" if leftover.path is None else leftover.path.name
     what = "discarded" if leftover.discarded else "not saved"
     start = " ".join(leftover.text[:200].split())[:40]

@@ -1,4 +1,4 @@
-"""Every command of the editor: its key, its name in the footer and the palette, what it does, and when it is there."""
+"""The table of commands: key, name in the footer and the palette, action, and when each is available."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tui.sheet import Sheet
 
 @dataclass(frozen=True)
 class Command:
-    """`id` is what the configuration file calls it; a `footer` name puts it in the footer.
+    """A command of the editor. `id` names it in the configuration file; one with a `footer` name is shown in the
+    footer.
 
-    What is done to the text alone is `of_text`: the widget that shows the text carries it out.
+    The widget that shows the text carries out commands that are `of_text`; the app carries out the others.
     """
 
     id: str
@@ -33,7 +34,7 @@ class Command:
 
     @property
     def selects(self) -> Command | None:
-        """Of a movement, the same with Shift, which selects."""
+        """The same movement with Shift, which selects; None if the command is no movement."""
         if not self.id.startswith("move-"):
             return None
         keys = (key.rpartition("+") for key in self.key.split(","))
@@ -51,7 +52,7 @@ def _text(id: str, key: str, action: str, title: str, help: str = "") -> Command
 
 
 def _plain(id: str, key: str, title: str, help: str, footer: str = "") -> Command:
-    """A command whose action has its name."""
+    """A command whose action has the same name as the command."""
     return Command(id, key, id.replace("-", "_"), title, help, footer)
 
 
@@ -226,7 +227,7 @@ _FIRST = (
 
 @dataclass(frozen=True)
 class Hint:
-    """A key in the footer, and what it does; those with the lowest rank are shown where room is short."""
+    """A key in the footer and what it does; where room is short, those with the lowest rank are shown."""
 
     key: str
     shown: str
@@ -235,7 +236,7 @@ class Hint:
 
 
 def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
-    """What the footer says of a sheet; `keys` are what the settings bind in place of the usual ones."""
+    """The footer's hints for a sheet; `keys` are the keys that the settings bind in place of the defaults."""
     named = {command.id: command for command in COMMANDS}
     found = []
     for id in _FOOTER:
@@ -249,8 +250,7 @@ def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
 
 
 def _matters(id: str, sheet: Sheet) -> bool:
-    """Whether a command is for something that is there; about mistakes none is said where there are none, or while
-    a run is."""
+    """Whether a command is of use now; those about mistakes are not if there are none or a run is open."""
     if id == "fix":
         return sheet.mistakes.here is not None
     if id == "full-speed":
@@ -261,7 +261,7 @@ def _matters(id: str, sheet: Sheet) -> bool:
 
 
 def _short(key: str) -> str:
-    """A key in few letters: ^K, F5, Alt+↓."""
+    """A key's name in few letters: ^K, F5, Alt+↓."""
     *held, last = key.split("+")
     name = format_key(last)
     name = name.upper() if len(last) == 1 else name[:1].upper() + name[1:]
@@ -279,7 +279,9 @@ INTRODUCTION = (
 
 
 def help_groups(keys: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Key, name and purpose of each command; `keys` are what the settings bind in place of the usual ones."""
+    """Key, name and purpose of each command, by group; `keys` are those that the settings bind in place of the
+    defaults.
+    """
     return [
         (title, [(_key_of(command, keys), command.title, command.help) for command in commands])
         for title, commands in GROUPS.items()
@@ -287,7 +289,7 @@ def help_groups(keys: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str,
 
 
 def _key_of(command: Command, keys: Mapping[str, str]) -> str:
-    """The keys of a command as people write them; those without one are in the palette."""
+    """The keys of a command as people write them; for a command without a key, where the palette has it."""
     bound = keys.get(command.id, command.key)
     return bound.replace(",", " ") if bound else f"{keys.get('palette', 'ctrl+p')} …"
 
@@ -298,7 +300,7 @@ _MISTAKE_ACTIONS = {"ignore", "add_word"}
 
 
 def is_available(action: str, sheet: Sheet) -> bool:
-    """Whether something can be done with the sheet that is shown; what a run needs is there while there is one."""
+    """Whether an action is possible in the sheet that is shown; actions on a run need an open run."""
     run = sheet.open_run
     if action in _MISTAKE_ACTIONS:
         return sheet.mistakes.here is not None

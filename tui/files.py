@@ -1,4 +1,4 @@
-"""Opening, saving and closing texts, with the questions that come with it."""
+"""Opening, saving and closing of texts, with the questions to the user that go with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.widgets.desk import Desk
 
 
 class Files:
-    """What the user does with files. What asks is awaited; all else is done at once."""
+    """The user's commands on files. Those that ask a question are coroutines."""
 
     def __init__(self, sheets: Sheets, desk: Desk, prompts: Prompts) -> None:
         self._sheets = sheets
@@ -20,13 +20,13 @@ class Files:
         self._prompts = prompts
 
     def new(self) -> None:
-        """Begin an empty text."""
+        """Show an empty text."""
         sheet = self._sheets.blank()
         self._sheets.insert(sheet)
         self._desk.show(sheet)
 
     async def open(self) -> Sheet | None:
-        """Show a file that the user names; returns its sheet if it was not open before."""
+        """Show a file that the user names; returns its sheet if it was not open before, else None."""
         path = await self._prompts.ask_path("Open which file?")
         if path is None:
             return None
@@ -43,15 +43,14 @@ class Files:
         return sheet
 
     def tell_of(self, sheet: Sheet) -> None:
-        """Say of a file that was just opened that it cannot be saved or is open elsewhere, before one has written
-        much."""
+        """Warn, right after a file was opened, if it cannot be saved or is open elsewhere."""
         self.tell_if_open_twice(sheet)
         if sheet.file is not None and sheet.file.read_only:
             reason = f"{sheet.title} is read-only. Save as writes the text to another file."
             self._prompts.warn(reason, seconds=10)
 
     def tell_if_open_twice(self, sheet: Sheet) -> None:
-        """Say that another editor has a file open, when that is news."""
+        """Warn that another editor has a file open, if that is new."""
         if sheet.look_whether_open_twice():
             self._desk.update_bars()
             if sheet.open_in is not None:
@@ -64,7 +63,7 @@ class Files:
         return sheet.file is None or sheet.file.changed_on_disk()
 
     async def save(self, sheet: Sheet) -> bool:
-        """Write a sheet to its file, asking where there is none or it was changed; False if not written."""
+        """Write a sheet to its file, asking if there is none or it was changed on disk; False if not written."""
         if sheet.file is None:
             return await self.save_as(sheet)
         if sheet.file.changed_on_disk() and sheet.file.exists():
@@ -102,7 +101,7 @@ class Files:
     # Reading again
 
     def reload(self, sheet: Sheet) -> bool:
-        """Take over what a sheet's file holds now; False if it cannot be read."""
+        """Replace a sheet's text by what its file holds now; False if it cannot be read."""
         try:
             sheet.reload()
         except ReviserError as error:
@@ -114,14 +113,14 @@ class Files:
         return True
 
     def read_again(self, sheet: Sheet) -> None:
-        """Reload a sheet because the user wants it."""
+        """Reload a sheet at the user's request."""
         if sheet.file is not None and self.reload(sheet):
             self._prompts.say(f"Read {sheet.title} again.", seconds=2)
 
     # Closing
 
     async def close(self, sheet: Sheet) -> None:
-        """Close a tab, unless the user wants to keep it after all."""
+        """Close a tab, unless the user cancels."""
         if sheet.modified:
             question = f"{sheet.title} has unsaved changes."
             answer = await self._prompts.ask(question, [("save", "Save"), ("lose", "Don't save"), ("cancel", "Cancel")])
@@ -132,7 +131,7 @@ class Files:
         self._desk.show(self._sheets.current)
 
     async def close_all(self) -> bool:
-        """Close everything; False if the user wants to stay."""
+        """Close all tabs; False if the user cancels."""
         changed = [sheet for sheet in self._sheets if sheet.modified]
         if changed:
             question = f"Unsaved changes in {', '.join(sheet.title for sheet in changed)}."

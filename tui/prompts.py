@@ -1,4 +1,4 @@
-"""Messages to the user, and questions that wait for an answer."""
+"""Messages and questions to the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answers = Sequence[tuple[str, str]]
 
 
 class Prompts:
-    """What is said goes by itself; what is asked is awaited, in a worker of the app."""
+    """Messages, which return at once, and questions, which are awaited in a worker of the app."""
 
     def __init__(self, app: App[None]) -> None:
         self._app = app
@@ -31,11 +31,11 @@ class Prompts:
         self._app.notify(message, severity="warning", timeout=seconds, markup=False)
 
     def fail(self, reason: object, seconds: float | None = 10) -> None:
-        """Say why something was not done."""
+        """Show the reason why something was not done."""
         self._app.notify(str(reason), severity="error", timeout=seconds, markup=False)
 
     async def ask(self, question: str, answers: Answers) -> str | None:
-        """The name of the answer that was given; None if there was none."""
+        """The name of the chosen answer; None if the user gave none."""
         return await self._app.push_screen_wait(QuestionDialog(question, answers))
 
     async def ask_line(self, question: str) -> str | None:
@@ -46,11 +46,11 @@ class Prompts:
         return typed_path(answer) if answer and answer.strip() else None
 
     async def choose(self, title: str, lines: Sequence[str]) -> int | None:
-        """The number of the line that was chosen."""
+        """The index of the chosen line; None if the user chose none."""
         return await self._app.push_screen_wait(ChoiceDialog(title, lines))
 
     async def may_replace(self, path: Path) -> bool:
-        """Whether there is nothing at `path`, or it may go."""
+        """Whether there is no file at `path`, or the user agrees to replace it."""
         if Stamp.of(path) is None:
             return True
         answers = [("cancel", "Cancel"), ("replace", "Replace it")]

@@ -1,4 +1,4 @@
-"""The configuration file: how the editor looks, which keys do what, how the model chooses."""
+"""The configuration file: appearance, key bindings, and options of the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THEMES = ("dark", "light")
 
 @dataclass(frozen=True)
 class TuiSettings:
-    """What `tui.toml` can say. A `speed` is in actions a second; 0 is as fast as the model goes."""
+    """The settings in `tui.toml`. `speed` is in actions per second; 0 is as fast as the model goes."""
 
     theme: str = "dark"
     wrap: bool = True
@@ -40,7 +40,7 @@ class TuiSettings:
 
     @classmethod
     def load(cls, path: Path | None = None) -> TuiSettings:
-        """The settings in the file at `path`; without a file, the usual ones."""
+        """The settings in the file at `path`; without a file, the defaults."""
         path = settings_path() if path is None else path
         if not path.exists():
             return cls()
@@ -75,10 +75,10 @@ def _fits(value: Any, declared: str) -> bool:
 
 
 def settings_path() -> Path:
-    """`$REVISER_HOME/tui.toml`, or the platform's place for configuration."""
+    """`$REVISER_HOME/tui.toml`, or the platform's folder for configuration."""
     return home_folder("XDG_CONFIG_HOME", ".config") / "tui.toml"
 
 
 def journal_folder() -> Path:
-    """Where journals are kept."""
+    """The folder in which journals are kept."""
     return home_folder("XDG_STATE_HOME", ".local/state") / "journal"

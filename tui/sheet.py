@@ -1,4 +1,4 @@
-"""An open text with all that belongs to it: its file, its journal, its run and where it is looked at."""
+"""An open text with its file, its journal, its run and its scroll position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sheet:
     """One tab of the editor."""
 
     def __init__(self, draft: EditedText, folder: Path, file: OpenFile | None = None, name: str = "untitled") -> None:
-        """A sheet whose journal, and whose mark for other editors, are in `folder`."""
+        """Create a sheet whose journal and open mark are in `folder`."""
         self.draft = draft
         self.file = file
         self.run: DraftRun | None = None
@@ -47,7 +47,7 @@ class Sheet:
 
     @property
     def label(self) -> str:
-        """The title with what one should know of the text."""
+        """The title with marks for the state of the text."""
         read_only = self.file is not None and self.file.read_only
         shared = self.open_in is not None
         return self.title + " (read-only)" * read_only + " (open twice)" * shared + " •" * self.modified
@@ -58,12 +58,12 @@ class Sheet:
 
     @property
     def source(self) -> TextSource:
-        """Where the text comes from, as lists of words and places want to know."""
+        """The source of the text, as the lists of words and ignored findings need it."""
         return TextSource(self.title, self.path)
 
     @property
     def modified(self) -> bool:
-        """Whether something would be lost; a recording that was only watched is still in its file."""
+        """Whether closing would lose something; a recording that was only watched is still in its file."""
         run = self.open_run
         only_watched = run is not None and run.recorded and self.draft.undoable == 1
         return self.draft.modified and not only_watched
@@ -74,7 +74,7 @@ class Sheet:
 
     @property
     def review(self) -> Review | None:
-        """The changes that are looked through, while there are any to decide."""
+        """The review of the run, while there are undecided changes."""
         review = None if self.run is None else self.run.review
         return review if review is not None and review.active else None
 
@@ -94,7 +94,7 @@ class Sheet:
             self._mark_open()
 
     def reload(self) -> None:
-        """Take over what the file holds now; undo gives back what was here."""
+        """Replace the text by what the file holds now; undo restores the former text."""
         if self.file is not None:
             self.draft.become(self.file.read_again())
             self.draft.mark_saved()
@@ -107,12 +107,12 @@ class Sheet:
             self._give_up_journal(error)
 
     def _give_up_journal(self, error: OSError) -> None:
-        """Go on without a journal: typing must not fail for want of one."""
+        """Continue without a journal: typing must not fail because it cannot be written."""
         if self.journal_failure is None:
             self.journal_failure = error.strerror or str(error)
 
     def close(self) -> None:
-        """Leave the text for good; what is not saved is lost."""
+        """Close the text; unsaved changes are lost."""
         if self.run is not None:
             self.run.keep()
         self._journal.end()
@@ -126,13 +126,13 @@ class Sheet:
             self._mark = OpenMark(self._folder, self.path)
 
     def unmark(self) -> None:
-        """Tell other editors that the file is not open here any more."""
+        """Tell other editors that the file is no longer open here."""
         if self._mark is not None:
             self._mark.remove()
             self._mark = None
 
     def look_whether_open_twice(self) -> bool:
-        """Look whether the file is open in another editor; returns whether that is news."""
+        """Check whether the file is open in another editor; returns whether that has changed."""
         before = self.open_in
         self.open_in = None if self._mark is None else self._mark.elsewhere()
         return self.open_in != before

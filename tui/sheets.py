@@ -1,4 +1,4 @@
-"""The open texts, in the order of their tabs, and which of them is shown."""
+"""The open texts in the order of their tabs, and the one that is shown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tui.sheet import Sheet
 
 
 class Sheets:
-    """One sheet at least, and one of them is the current one."""
+    """The list of open sheets, never empty; one of them is the current one."""
 
     def __init__(self, files: Sequence[Path], journals: Path, encoding: str | None = None) -> None:
-        """The sheets of these files, or a blank one; what is typed is kept in the folder `journals`.
+        """The sheets of these files, or a blank one; `journals` is the folder for their journals.
 
-        The files' encoding is told by their bytes unless it is given.
+        The files' encoding is detected from their bytes unless given.
         """
         self._journals = journals
         self._untitled = 0
@@ -40,12 +40,12 @@ class Sheets:
         return self._row.index(self.current)
 
     def opened(self, path: Path, encoding: str | None = None) -> Sheet:
-        """A sheet for a file, not among the others yet."""
+        """A new sheet for a file, not yet in the list."""
         file, text = OpenFile.open(path, encoding)
         return Sheet(EditedText(text), self._journals, file)
 
     def blank(self, name: str | None = None, draft: EditedText | None = None) -> Sheet:
-        """A sheet without a file, not among the others yet."""
+        """A new sheet without a file, not yet in the list."""
         if name is None:
             self._untitled += 1
             name = "untitled" if self._untitled == 1 else f"untitled {self._untitled}"
@@ -59,11 +59,11 @@ class Sheets:
         return None
 
     def insert(self, sheet: Sheet) -> None:
-        """Put a sheet behind the current one."""
+        """Insert a sheet behind the current one."""
         self._row.insert(self.index + 1, sheet)
 
     def add(self, sheet: Sheet) -> None:
-        """Put a sheet behind the current one, or in its place where that is blank and untouched."""
+        """Insert a sheet behind the current one, or replace that if it is blank and untouched."""
         blank = self.current
         if blank.file is None and not blank.draft.buffer.length and not blank.modified:
             self._row[self.index] = sheet
@@ -72,7 +72,7 @@ class Sheets:
             self.insert(sheet)
 
     def remove(self, sheet: Sheet) -> None:
-        """Take a sheet away; its neighbour becomes the current one, or a blank one where it was the last."""
+        """Remove a sheet; its neighbour becomes the current one, or a new blank one if it was the last."""
         index = self._row.index(sheet)
         self._row.remove(sheet)
         if not self._row:

@@ -1,4 +1,4 @@
-"""Signals that ask the editor to end, as far as the system has them."""
+"""The signals that ask the editor to end, as far as the system has them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
 def leave_on_signals(leave: Callable[[], None]) -> None:
-    """Let each of them call `leave` in the running loop. Windows has no SIGHUP, and no handlers of loops."""
+    """Call `leave` in the running loop at each signal. Windows has no SIGHUP and no signal handlers of loops."""
     loop = asyncio.get_running_loop()
 
     def later(number: int, frame: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a terminal sends: keys in bursts, whatever bytes come, until it is gone."""
+"""The input of a terminal: keys in bursts, tolerant of invalid bytes, until the terminal is closed."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ _TICK = 0.1
 
 @dataclass
 class Burst(Message):
-    """Keys that came at once, as pasted text does where the terminal does not mark it as such."""
+    """Keys that arrived at once, such as pasted text that the terminal does not mark as pasted."""
 
     keys: list[events.Key]
 
 
 class Gone(Message):
-    """The terminal is not there any more."""
+    """The terminal was closed."""
 
 
 class TerminalInput:
-    """The messages that the bytes of a terminal stand for; bytes that stand for nothing are passed over."""
+    """A parser of a terminal's bytes to messages; bytes that mean nothing are ignored."""
 
     def __init__(self) -> None:
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self._parser = XTermParser()
 
     def take(self, data: bytes) -> list[Message]:
-        """What has come with these bytes."""
+        """The messages that these bytes complete."""
         return list(_in_bursts(self._parsed(self._decode(data))))
 
     def tick(self) -> list[Message]:
-        """What has come because nothing followed it for a while."""
+        """The messages that are complete because nothing followed for a while, such as a lone Escape."""
         return list(self._parser.tick())
 
     def _parsed(self, text: str) -> Iterator[Message]:
@@ -60,7 +60,7 @@ class TerminalInput:
 
 
 def _in_bursts(messages: Iterator[Message]) -> Iterator[Message]:
-    """Keys that follow each other as one message."""
+    """The messages, with keys that follow each other as one."""
     for of_keys, group in groupby(messages, lambda message: isinstance(message, events.Key)):
         found = list(group)
         if of_keys and len(found) > 1:
@@ -70,7 +70,7 @@ def _in_bursts(messages: Iterator[Message]) -> Iterator[Message]:
 
 
 class _Screen:
-    """The terminal to write to; when it is gone, what is written is lost and nothing waits for it."""
+    """The terminal as output; when it is closed, output is dropped and writing does not block."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -86,13 +86,13 @@ class _Screen:
 
 
 def driver_class() -> type[Driver] | None:
-    """How the editor reads and writes its terminal; None where that is not a Unix one."""
+    """The driver class for this terminal; None if it is not a Unix one."""
     if sys.platform == "win32":
         return None
     from textual.drivers.linux_driver import LinuxDriver
 
     class TerminalDriver(LinuxDriver):
-        """Textual's driver, which would end with a traceback at a wrong byte, and wait for a terminal that is gone."""
+        """Textual's driver, which by itself would crash at an invalid byte and hang when the terminal is closed."""
 
         def __init__(self, *arguments: object, **options: object) -> None:
             super().__init__(*arguments, **options)  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def driver_class() -> type[Driver] | None:
                     self._pass_on(terminal.tick())
 
         def _read(self) -> bytes:
-            """What the terminal has sent; nothing if it is gone."""
+            """The bytes that the terminal has sent; empty if it is closed."""
             with suppress(OSError):
                 return os.read(self.fileno, _MOST)
             return b""

@@ -1,1 +1,1 @@
-"""A text under edit: buffer, selection, undo, search, file and journal."""
+"""An editable text: buffer, selection, undo, search, file and journal."""

@@ -1,4 +1,4 @@
-"""The file behind a text: opening, saving, and noticing that others changed it."""
+"""The file of a text: opening, saving, and detecting changes by other programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviser.session.documents import DocumentFile, check_writable
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells one state of a file from another without reading it."""
+    """The identity and state of a file, compared to detect changes without reading it."""
 
     modified: int
     size: int
@@ -30,7 +30,7 @@ class Stamp:
 
 
 class OpenFile:
-    """A file as it was when it was last read or written; how it is encoded stays as it was."""
+    """A file as it was when last read or written; it keeps its encoding and line endings."""
 
     def __init__(self, document: DocumentFile, stamp: Stamp | None) -> None:
         # The text is the draft's; a second copy of a large one would only cost memory.
@@ -41,8 +41,7 @@ class OpenFile:
 
     @classmethod
     def open(cls, path: Path, encoding: str | None = None) -> tuple[OpenFile, str]:
-        """The file at `path` and its text; a file that does not exist yet is empty. Its bytes tell the encoding if
-        nobody does."""
+        """The file at `path` and its text (empty if there is none). Without `encoding`, the file's bytes decide."""
         try:
             known, folder_known = path.exists(), path.parent.is_dir()
         except OSError as error:
@@ -65,7 +64,7 @@ class OpenFile:
 
     @property
     def description(self) -> str:
-        """The encoding and line endings, where they are not the usual ones."""
+        """The encoding and line endings, if they are unusual."""
         parts = []
         charset = self.document.charset
         if charset != UTF_8:
@@ -77,7 +76,7 @@ class OpenFile:
         return " ".join(parts)
 
     def save(self, text: str, path: Path | None = None) -> None:
-        """Write `text`, atomically, here or to another path, which becomes this file's."""
+        """Write `text` atomically, here or to another path, which becomes this file's."""
         document = self.document if path is None else replace(self.document, path=path)
         try:
             document.write(text)
@@ -88,7 +87,7 @@ class OpenFile:
         self.look_whether_read_only()
 
     def look_whether_read_only(self) -> bool:
-        """Look whether the file could be saved; returns whether that is news."""
+        """Check whether the file can be saved; returns whether that has changed."""
         before = self.read_only
         folder = Path(os.path.realpath(self.path)).parent
         try:
@@ -102,18 +101,18 @@ class OpenFile:
         return Stamp.of(self.path) is not None
 
     def changed_on_disk(self) -> bool:
-        """Whether the file is another than the one last read or written."""
+        """Whether the file has changed since it was last read or written."""
         return Stamp.of(self.path) != self.stamp
 
     def read_again(self) -> str:
-        """The file's present text, which is taken for known from now on."""
+        """Read the file's present text, and regard it as known from now on."""
         stamp = Stamp.of(self.path)
         document = DocumentFile.read(self.path, self.document.asked)
         self.document, self.stamp = replace(document, text=""), stamp
         return document.text
 
     def ignore_change(self) -> None:
-        """Take the present file for known without reading it."""
+        """Regard the present file as known without reading it."""
         self.stamp = Stamp.of(self.path)
 
     def is_at(self, path: Path) -> bool:
@@ -129,5 +128,5 @@ def typed_path(text: str) -> Path:
 
 
 def plain_newlines(text: str) -> str:
-    """Text from elsewhere, such as the clipboard, fit to go into a draft."""
+    """Text from elsewhere, such as the clipboard, with the line endings of a draft."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")

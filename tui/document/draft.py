@@ -1,15 +1,14 @@
-"""A text under edit: the selection, undo and redo, and the region in which a run writes.
+"""An editable text: the selection, undo and redo, and the region in which a run writes.
 
-A run is kept apart from the history of edits for as long as it is open. The history is written as if the
-region still held its original text; what the run has made of it lies on top. So the user can type and
-undo elsewhere while the model writes, the run can go back and forth at will, and when it is closed
-it becomes one entry, undone in one step without the user's own words. A run that is discarded becomes
-two: the run, and taking it back.
+While a run is open, it is kept apart from the undo history. The history is recorded as if the region still held its
+original text; the run's text lies on top. So the user can type and undo elsewhere while the model writes, and the run
+can be played back and forth. When the run is closed it becomes one entry, undone in one step without the user's own
+words. A discarded run becomes two entries: the run, and its reversal.
 
-A run that revises is looked through when it is over. Its region is then parted: each change is a patch of
-its own, put back or left as the user says, and between the patches the text is free for typing. An
-edit inside a patch settles that one: the run so far becomes an entry below the edit, and the other
-patches stay open on top of it. Taking that edit back opens its patches again.
+A revising run is reviewed when it is over. Its region is then split: each change is a patch of its own, reverted or
+kept by the user, and between the patches the user may type. An edit inside a patch closes that patch: the run so far
+becomes an entry below the edit, and the other patches stay open on top of it. Undoing that edit opens its patches
+again.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Kind = Literal["typing", "erasing", "deleting", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """From where the selecting began to where the cursor is; the same place if nothing is selected."""
+    """A selection from `anchor`, where it began, to `cursor`; both are equal if nothing is selected."""
 
     anchor: int = 0
     cursor: int = 0
@@ -54,9 +53,9 @@ class Selection:
 
 @dataclass(eq=False)
 class UndoStep:
-    """One step of undo, in the coordinates of the text without an open run.
+    """One undo step, in offsets of the text without an open run.
 
-    Its changes are carried out one after the other, each in the text that the ones before have left.
+    Its changes are carried out in order, each in the text that the ones before it have left.
     """
 
     changes: tuple[Edit, ...]
@@ -71,7 +70,7 @@ class UndoStep:
 
 
 class EditedText:
-    """A text, what is selected in it, and how it came to be."""
+    """A text with its selection, its undo history and the region of its run."""
 
     def __init__(self, text: str = "") -> None:
         self.buffer = Buffer(text)
@@ -91,7 +90,7 @@ class EditedText:
     # The user's edits
 
     def edit(self, start: int, end: int, text: str, kind: Kind = "other") -> None:
-        """Put `text` in the place of `start` to `end`; the cursor goes behind it."""
+        """Replace `start` to `end` by `text`; the cursor goes behind it."""
         if start == end and not text:
             return
         closed = self._settle(start, end)
@@ -104,8 +103,9 @@ class EditedText:
         self._redo.clear()
 
     def edit_all(self, changes: Sequence[Edit]) -> None:
-        """Carry out several changes, given by their places in the text as it is, as one step; the cursor stays in
-        its place."""
+        """Carry out several changes, given by their offsets in the present text, as one step; the cursor keeps its
+        place.
+        """
         closed = self._settle_all(changes)
         before = self.selection.map(self._to_base)
         made = []
@@ -121,8 +121,7 @@ class EditedText:
             self._redo.clear()
 
     def _settle(self, start: int, end: int) -> tuple[Patch, ...]:
-        """Let the user have what an edit touches: the run as a whole, or patches of a parted region, which are
-        returned."""
+        """Close what an edit touches: the run as a whole, or patches of a split region, which are returned."""
         if self.region is not None and not self.region.parted:
             self.region.part_before(start, end)
         region = self.region
@@ -147,7 +146,7 @@ class EditedText:
         return tuple(closed)
 
     def _open_again(self, entry: UndoStep) -> None:
-        """Open the changes that an edit, which is taken back, has closed, unless their review is over."""
+        """Open the patches that an undone edit had closed, unless their review is over."""
         region = self.region
         if entry.closed and region is not None and region is entry.region:
             for patch in entry.closed:
@@ -155,7 +154,7 @@ class EditedText:
             region.put([*region.patches, *entry.closed])
 
     def become(self, text: str) -> None:
-        """Make this the whole text, by one edit of what differs; the cursor stays where it was."""
+        """Replace the whole text by one edit of the parts that differ; the cursor keeps its place."""
         change = Edit.between(self.text, text)
         selection = self.selection.map(change.follow)
         self.edit(change.start, change.end, change.new)
@@ -172,7 +171,7 @@ class EditedText:
         self._sealed = kind == "other"
 
     def seal(self) -> None:
-        """What is typed from here on is undone by itself."""
+        """Start a new undo step with what is typed next."""
         self._sealed = True
 
     def select(self, selection: Selection) -> None:
@@ -190,7 +189,7 @@ class EditedText:
         return len(self._redo)
 
     def undo(self) -> bool:
-        """Take back the last entry, or the open run if the user has typed nothing since; False: nothing to do."""
+        """Undo the last entry, or the open run if the user has typed nothing since; False if there is none."""
         region = self.region
         if region is not None and len(self._undo) <= region.depth:
             idle = not region.changed and not region.settled
@@ -209,7 +208,7 @@ class EditedText:
         return True
 
     def redo(self) -> bool:
-        """Do again what was last undone; False if there is nothing."""
+        """Redo what was last undone; False if there is nothing."""
         if not self._redo:
             return False
         entry = self._redo.pop()
@@ -224,7 +223,7 @@ class EditedText:
     # A run's region
 
     def open_region(self, start: int, end: int) -> Region:
-        """Begin a run that writes in the place of `start` to `end`; one that is open is closed."""
+        """Open a region for a run in place of `start` to `end`; one that is open is closed."""
         self.close_region()
         self.seal()
         self._redo.clear()
@@ -233,12 +232,12 @@ class EditedText:
         return self.region
 
     def write_region(self, text: str) -> None:
-        """Make the open region hold `text`; only what differs is changed."""
+        """Make the open region hold `text`, changing only what differs."""
         if self.region is not None:
             self.write_patch(self.region.patches[0], text)
 
     def change_region(self, change: Edit) -> None:
-        """Make a change in the open region, given by its place in what the region holds."""
+        """Make a change in the open region, given by its offset in the region's text."""
         if self.region is not None:
             patch = self.region.patches[0]
             self._change_patch(patch, change.moved(patch.start), change.apply_to(patch.written))
@@ -259,12 +258,12 @@ class EditedText:
         self.selection = self.selection.map(change.follow)
 
     def _forget_closing(self) -> None:
-        """Changes under review become others: an edit that was made in them and taken back cannot be done again."""
+        """Drop the redo steps of edits in changes under review, because these changes are now others."""
         closing = [index for index, entry in enumerate(self._redo) if entry.closed]
         del self._redo[: closing[-1] + 1 if closing else 0]
 
     def part_region(self, parts: Sequence[Edit]) -> list[Patch]:
-        """Make a patch of each change, given by its place in what the region holds; the rest is free."""
+        """Split the region into a patch for each change, given by its offset in the region's text; the rest is free."""
         assert self.region is not None
         region, (whole,) = self.region, self.region.patches
         last = parts[-1]
@@ -275,7 +274,7 @@ class EditedText:
         return region.patches
 
     def join_region(self) -> None:
-        """Make one patch again of a parted region in which the user has not typed."""
+        """Join a split region, in which the user has not typed, into one patch."""
         region = self.region
         if region is None or not region.parted or region.mixed:
             return
@@ -285,7 +284,7 @@ class EditedText:
         region.parted = False
 
     def close_region(self) -> None:
-        """End the run: what it wrote becomes one entry, as if made just now."""
+        """Close the region: the run's text becomes one entry, the newest."""
         region = self.region
         if region is None:
             return
@@ -298,7 +297,7 @@ class EditedText:
             self._saved = self._state()
 
     def settle_region(self) -> None:
-        """Make an entry of what the run has written so far; what becomes of its text from here on is another."""
+        """Make an entry of the run's text so far; later changes in the region are a separate entry."""
         region = self.region
         if region is None:
             return
@@ -313,7 +312,7 @@ class EditedText:
             self._saved = self._state()
 
     def _enter(self, region: Region) -> None:
-        """Make an entry of what the region holds, if that is not what was there before."""
+        """Make an entry of the region's text, if it differs from the original."""
         if not region.changed:
             return
         changes = tuple(
@@ -328,14 +327,14 @@ class EditedText:
         self._redo.clear()
 
     def reject_region(self) -> None:
-        """End a run that has done nothing and give back the original; no entry is left."""
+        """Close the region of a run that has done nothing and restore the original, without an entry."""
         if self.region is not None:
             for patch in self.region.patches:
                 self.write_patch(patch, patch.original)
             self.close_region()
 
     def discard_region(self) -> None:
-        """End the run and give back the original, as one entry on top of the run's."""
+        """Close the region and restore the original, as one entry on top of the run's."""
         if self.region is not None:
             originals = [(patch, patch.original) for patch in self.region.patches]
             self.settle_region()
@@ -347,7 +346,7 @@ class EditedText:
 
     @property
     def modified(self) -> bool:
-        """Whether the text differs, by its history, from what was last saved."""
+        """Whether the text, by its history, differs from the saved one."""
         return self._state() != self._saved
 
     def mark_saved(self) -> None:
@@ -355,7 +354,7 @@ class EditedText:
         self._saved = self._state()
 
     def _state(self) -> tuple[object, tuple[str, ...]]:
-        """What tells this text from others: the last entry, and what an open run has made of it."""
+        """A value that differs for each state of the text: the last entry, and the text of an open run."""
         top = self._undo[-1].state if self._undo else None
         region = self.region
         if region is None or not region.changed:
@@ -388,7 +387,7 @@ class EditedText:
 
 
 def _join(entered: tuple[Edit, ...], new: Edit, kind: Kind) -> Edit | None:
-    """Both changes as one, if the second goes on where the first ended and no word or line begins."""
+    """Two changes merged, if the second continues the first and begins no new word or line; else None."""
     last = entered[-1]
     if kind == "typing" and not new.old and new.start == last.start + len(last.new):
         begins_word = last.new[-1:].isspace() and not new.new.isspace()
@@ -403,7 +402,7 @@ def _join(entered: tuple[Edit, ...], new: Edit, kind: Kind) -> Edit | None:
 
 
 def _cancel_out(done: Sequence[Edit], undone: Sequence[Edit]) -> bool:
-    """Whether changes, given from left to right, take back exactly what others, so given, have done."""
+    """Whether changes exactly undo others; both are given from left to right."""
     if len(done) != len(undone):
         return False
     shift = 0
@@ -415,7 +414,7 @@ def _cancel_out(done: Sequence[Edit], undone: Sequence[Edit]) -> bool:
 
 
 def paragraph_at(buffer: Buffer, offset: int) -> Selection:
-    """The lines around a place, as far as none of them is blank."""
+    """The lines around a place, up to the nearest blank lines."""
     here = buffer.line_of(offset)
     if not buffer.line(here).strip():
         return Selection.at(offset)

@@ -1,4 +1,4 @@
-"""Files that are locked for as long as their editor lives, by which one editor knows of another."""
+"""Files that are locked while their editor process lives, by which editors detect each other."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MARK = ".open"
 
 
 class HeldFile:
-    """A file of this process, which whoever finds it can tell from what a dead one has left behind."""
+    """A file that this process keeps locked, so that others can tell it from one that a dead process left behind."""
 
     def __init__(self, folder: Path, suffix: str, data: bytes, path: Path | None = None) -> None:
-        """Write `data` to a new file in `folder`, or in the place of the one at `path`."""
+        """Write `data` to a new file in `folder`, or replace the file at `path`."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = folder / f"{os.getpid()}-{secrets.token_hex(4)}"
         self.file: IO[bytes] = os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
@@ -36,7 +36,7 @@ class HeldFile:
 
 
 def is_held(file: IO[bytes]) -> bool | None:
-    """Whether the editor that made a file lives; None where files cannot be locked."""
+    """Whether the editor that made a file is alive; None where files cannot be locked."""
     try:
         lock(file.fileno())
     except BlockingIOError:
@@ -47,14 +47,14 @@ def is_held(file: IO[bytes]) -> bool | None:
 
 
 class OpenMark:
-    """Tells other editors of this user that a file is open here, and whether it is open in one of them.
+    """A mark that tells other editors of this user that a file is open here, and whether one of them has it open.
 
-    An editor that dies leaves a mark that nobody holds, which is then passed over and removed. Where files cannot be
-    locked, a mark counts as long as its process lives; one from another machine does not count there.
+    The mark of an editor that died is not locked, so it is ignored and removed. Where files cannot be locked, a mark
+    counts as long as its process lives; one from another machine then does not count.
     """
 
     def __init__(self, folder: Path, path: Path) -> None:
-        """Marks are kept in `folder`; where it cannot be written, nobody is told."""
+        """Keep the mark in `folder`; if that cannot be written, other editors are not told."""
         self._folder = folder
         self._path = os.path.realpath(path)
         self._held: HeldFile | None = None
@@ -63,7 +63,7 @@ class OpenMark:
             self._held = HeldFile(folder, _MARK, json.dumps(mark).encode())
 
     def elsewhere(self) -> int | None:
-        """The process of another editor in which the file is open, if there is one."""
+        """The process id of another editor that has the file open; None if there is none."""
         with suppress(OSError):
             for found in self._folder.glob(f"*{_MARK}"):
                 if self._held is None or found != self._held.path:
@@ -80,7 +80,7 @@ class OpenMark:
 
 
 def _living(found: Path) -> dict[str, Any]:
-    """What a mark says; nothing if its editor is dead, whose mark is removed."""
+    """The content of a mark; empty if its editor is dead, in which case the mark is removed."""
     with suppress(OSError, ValueError), found.open("rb") as file:
         held = is_held(file)
         if held is False:

@@ -1,11 +1,11 @@
-"""What was typed since the last save, kept on disk for the next start after a crash.
+"""The journal of unsaved changes, kept on disk for recovery after a crash.
 
-A journal holds the text as it was at the last save and one line for each change since. After many changes it begins
-anew with the text as it is then, so that reading it takes no longer after a day than after a minute. It is locked
-for as long as its editor lives, so a journal that nobody holds is one that a crash has left behind. Where files cannot
-be locked (Windows), every journal counts as left behind; the system keeps one that is open from being moved.
+A journal holds the text as last saved and one line for each change since. After many changes it is rewritten from the
+present text, so that reading it takes no longer after a day than after a minute. It is locked while its editor lives,
+so an unlocked journal was left behind by a crash. Where files cannot be locked (Windows), every journal counts as left
+behind; the system does not let one that is open be moved.
 
-A journal that is not wanted any more goes to a trash folder, in which it stays for some days.
+A journal that is no longer needed goes to a trash folder, where it stays for some days.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TRASH_DAYS = 14
 
 
 class Journal:
-    """The journal of one draft; it has a file only while there is something to lose."""
+    """The journal of one draft; it has a file only while there are unsaved changes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -46,13 +46,13 @@ class Journal:
         return self._held is not None
 
     def begin(self, path: Path | None, base: str) -> None:
-        """Start from `base`, the text before the first change, which the file at `path` holds."""
+        """Start from `base`, the text before the first change, which is in the file at `path`."""
         self._header = {"path": None if path is None else str(path.absolute()), "base": digest(base)}
         self._changes = 0
         self._write(base)
 
     def _write(self, text: str) -> None:
-        """Hold `text`, and no changes."""
+        """Write a new journal with `text` and no changes."""
         data = text.encode("utf-8", "surrogatepass")
         header = json.dumps(self._header | {"changes": self._changes, "bytes": len(data)}).encode()
         before = self._held
@@ -62,11 +62,11 @@ class Journal:
             before.file.close()
 
     def note(self, change: Edit) -> None:
-        """Remember a change; it reaches the disk with the next flush."""
+        """Add a change; it is written to disk with the next flush."""
         self._pending.append(change)
 
     def flush(self, text: Callable[[], str]) -> None:
-        """Hand what was noted to the system, where it survives this process; `text` is what the draft holds now."""
+        """Write the noted changes, so that they survive this process; `text` returns the draft's present text."""
         if self._held is None or not self._pending:
             return
         noted, self._pending = self._pending, []
@@ -80,7 +80,7 @@ class Journal:
         self._held.file.flush()
 
     def end(self) -> None:
-        """There is nothing to lose any more."""
+        """Remove the file: there are no unsaved changes any more."""
         self._pending.clear()
         if self._held is not None:
             self._held.remove()
@@ -88,13 +88,13 @@ class Journal:
 
 
 def digest(text: str) -> str:
-    """What tells one text from others."""
+    """A digest that tells one text from others."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """What a crash has left behind, or what was thrown away."""
+    """A recoverable text: left behind by a crash, or discarded."""
 
     journal: Path
     path: Path | None
@@ -110,13 +110,13 @@ class Leftover:
         return self.journal.parent.name == _TRASH
 
     def discard(self) -> None:
-        """Put it into the trash, where it stays for some days."""
+        """Move the journal to the trash, where it stays for some days."""
         if not self.discarded:
             _throw_away(self.journal)
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """The journals that no living editor holds, the latest first; those that cannot be read go to the trash."""
+    """The journals of dead editors, latest first; unreadable ones are moved to the trash."""
     found = []
     for path in _journals(folder):
         with suppress(OSError), path.open("rb") as file:
@@ -133,12 +133,12 @@ def leftovers(folder: Path) -> list[Leftover]:
 
 
 def thrown_away(folder: Path) -> list[Leftover]:
-    """The journals in the trash, the latest first."""
+    """The journals in the trash, latest first."""
     return [found for path in _journals(folder / _TRASH) if (found := read_journal(path))]
 
 
 def sweep_trash(folder: Path) -> None:
-    """Remove what has been in the trash for longer than its days."""
+    """Delete journals that have been in the trash for too many days."""
     oldest = time.time() - TRASH_DAYS * 24 * 3600
     for path in _journals(folder / _TRASH):
         with suppress(OSError):
@@ -147,7 +147,7 @@ def sweep_trash(folder: Path) -> None:
 
 
 def read_journal(journal: Path) -> Leftover | None:
-    """What a journal holds; None if it cannot be read."""
+    """The text and origin that a journal holds; None if it cannot be read."""
     try:
         return _read(journal, journal.read_bytes())
     except OSError:
@@ -155,7 +155,7 @@ def read_journal(journal: Path) -> Leftover | None:
 
 
 def _journals(folder: Path) -> list[Path]:
-    """The journals in a folder, the latest first."""
+    """The journals in a folder, latest first."""
     found = []
     with suppress(OSError):
         for path in folder.glob(f"*{_SUFFIX}"):
@@ -165,7 +165,7 @@ def _journals(folder: Path) -> list[Path]:
 
 
 def _throw_away(journal: Path) -> None:
-    """Move a journal to the trash beside it; another editor may have been quicker."""
+    """Move a journal to the trash beside it; it may be gone already, if another editor was quicker."""
     with suppress(OSError):
         trash = journal.parent / _TRASH
         trash.mkdir(exist_ok=True, mode=0o700)
@@ -175,7 +175,7 @@ def _throw_away(journal: Path) -> None:
 
 
 def _read(journal: Path, data: bytes) -> Leftover | None:
-    """A journal's text, as far as it was written; None if not even its start was."""
+    """A journal's text, up to the last complete change; None if its first line is incomplete."""
     first, newline, rest = data.partition(b"\n")
     try:
         header = json.loads(first)

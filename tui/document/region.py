@@ -1,4 +1,4 @@
-"""Where in a text a run writes: one patch, or, while its changes are looked through, one for each of them."""
+"""The region of a text in which a run writes: one patch, or, during a review, one for each change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class Patch:
-    """From `start`, `written` stands in the place of `original`."""
+    """A replacement in the text: from `start`, `written` stands in place of `original`."""
 
     start: int
     original: str
@@ -30,8 +30,7 @@ class Patch:
 
 @dataclass(eq=False)
 class Region:
-    """Where a run writes: one patch, or, while its changes are looked through, one for each that nobody has typed
-    into."""
+    """The region of a run: one patch, or, during a review, one for each change that the user has not typed into."""
 
     patches: list[Patch]
     # How many entries there were when the run began; the ones above are the user's, made during it.
@@ -62,18 +61,18 @@ class Region:
         return any(patch.written != patch.original for patch in self.patches)
 
     def part_before(self, start: int, end: int) -> None:
-        """Be parted, if that can be, before an edit that touches what a run has written."""
+        """Split into patches, if possible, before an edit that touches the run's text."""
         if self.part is not None and self.patches[0].touches(start, end):
             self.part()
 
     def put(self, patches: Iterable[Patch]) -> None:
-        """Let a parted region, into which the user has typed, consist of these patches."""
+        """Set the patches of a split region into which the user has typed."""
         self.patches = sorted(patches, key=lambda patch: patch.start)
         self.lead = self.tail = 0
         self.mixed = True
 
     def to_base(self, offset: int) -> int:
-        """A place in the text as if the patches held their originals."""
+        """The offset of a place in the text with the patches' originals."""
         shift = 0
         for patch in self.patches:
             if offset <= patch.start:
@@ -84,7 +83,7 @@ class Region:
         return offset - shift
 
     def from_base(self, offset: int) -> int:
-        """A place in the text as it is."""
+        """The offset in the present text of a place in the text with the patches' originals."""
         for patch in self.patches:
             if offset <= patch.start:
                 break
@@ -92,7 +91,7 @@ class Region:
         return offset
 
     def without(self, text: str) -> str:
-        """`text`, in which the region lies, with the originals in it."""
+        """`text`, which contains the region, with the originals in place."""
         for patch in reversed(self.patches):
             text = text[: patch.start] + patch.original + text[patch.end :]
         return text

@@ -1,7 +1,7 @@
-"""Finding and replacing in a draft, each in bounded time.
+"""Search and replace in a draft, each with a time limit.
 
-A pattern can ask for more steps than anybody has time for. The module `regex` gives up after a while, which `re`
-cannot, and lets other threads work meanwhile.
+A regular expression can take more steps than any user would wait for. Unlike `re`, the module `regex` can stop at a
+time limit and lets other threads work meanwhile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REPLACING = 3.0
 
 
 class SearchFailed(ReviserError):
-    """Why something cannot be looked for, as a sentence, and in few words for where room is short."""
+    """The reason why a search failed, as a sentence, and in few words for where room is short."""
 
     def __init__(self, sentence: str, short: str) -> None:
         super().__init__(sentence)
@@ -37,7 +37,7 @@ class SearchFailed(ReviserError):
 
 @dataclass(frozen=True)
 class Count:
-    """How often something was found, at least: counting ends at a limit."""
+    """The number of matches found; a lower bound if counting stopped at the limit."""
 
     number: int
     complete: bool
@@ -45,7 +45,7 @@ class Count:
 
 @dataclass(frozen=True)
 class TextSearch:
-    """What to look for. All that looks for it raises `SearchFailed` for what is no pattern or takes too long."""
+    """A search for a text or pattern. Its methods raise `SearchFailed` for an invalid pattern or at the time limit."""
 
     wanted: str
     case: bool = False
@@ -68,7 +68,7 @@ class TextSearch:
         return SearchFailed(f"{self.wanted} is not a pattern: {reason}", "not a pattern")
 
     def _matches(self, text: str, start: int = 0, seconds: float = _FINDING) -> Iterator[regex.Match[str]]:
-        """What is found in `text` from `start` on; empty matches do not count."""
+        """The matches in `text` from `start` on; empty ones do not count."""
         if not self.wanted:
             return
         end = time.thread_time() + seconds
@@ -88,11 +88,11 @@ class TextSearch:
             raise SearchFailed(sentence, "takes too long") from None
 
     def matches_in(self, text: str, seconds: float = _FINDING) -> list[tuple[int, int]]:
-        """Where it is found in `text`."""
+        """The start and end of each match in `text`."""
         return [found.span() for found in self._matches(text, seconds=seconds)]
 
     def count(self, text: str, unwanted: Callable[[], bool] = lambda: False) -> Count:
-        """How often it is found, up to a limit; it gives up when it is `unwanted`."""
+        """The number of matches, up to a limit; counting stops when `unwanted` returns True."""
         number = 0
         try:
             for _ in self._matches(text):
@@ -104,7 +104,7 @@ class TextSearch:
         return Count(number, complete=True)
 
     def following(self, draft: EditedText, offset: int, seconds: float = _FINDING) -> Selection | None:
-        """The first match at or behind `offset`, else the first of all."""
+        """The first match at or behind `offset`, else the first in the text; None if there is none."""
         text = draft.text
         for start in (offset, 0):
             for found in self._matches(text, start, seconds):
@@ -112,7 +112,7 @@ class TextSearch:
         return None
 
     def preceding(self, draft: EditedText, offset: int, seconds: float = _FINDING) -> Selection | None:
-        """The last match that ends at or before `offset`, else the last of all."""
+        """The last match that ends at or before `offset`, else the last in the text; None if there is none."""
         matches = self.matches_in(draft.text, seconds)
         earlier = [span for span in matches if span[1] <= offset]
         return Selection(*(earlier or matches)[-1]) if matches else None
@@ -130,7 +130,7 @@ class TextSearch:
         return True
 
     def replace_all(self, draft: EditedText, replacement: str) -> int:
-        """Replace every match in one entry of undo; returns how many there were."""
+        """Replace every match in one undo step; returns how many there were."""
         text = draft.text
         found = list(self._matches(text, seconds=_REPLACING))
         if not found:

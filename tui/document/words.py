@@ -1,4 +1,4 @@
-"""The number of words of a draft, kept as it changes."""
+"""The number of words in a draft, updated with each change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST = 100_000
 
 
 class WordCount:
-    """Counts the whole text once, and of each change only what it removes and inserts."""
+    """A word count that reads the whole text once, and of each change only the removed and inserted text."""
 
     def __init__(self, draft: EditedText) -> None:
         self._draft = draft
@@ -18,7 +18,9 @@ class WordCount:
         draft.observers.append(self._follow)
 
     def _follow(self, change: Edit) -> None:
-        """Count with the characters beside the change: they may belong to a word that it cuts or joins."""
+        """Update the count, including the characters beside the change, which may belong to a word that it cuts or
+        joins.
+        """
         slice, end = self._draft.buffer.slice, change.start + len(change.new)
         before, behind = slice(change.start - 1, change.start), slice(end, end + 1)
         new, old = (len(f"{before}{text}{behind}".split()) for text in (change.new, change.old))
@@ -26,7 +28,7 @@ class WordCount:
 
     @property
     def selected(self) -> int | None:
-        """How many words are selected; None if that are too many to count."""
+        """The number of selected words; None if the selection is too long to count."""
         selection = self._draft.selection
         if selection.end - selection.start > _LONGEST:
             return None

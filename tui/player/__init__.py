@@ -1,1 +1,1 @@
-"""The player: runs of the text that is shown, as their user starts, steps through, saves and reviews them."""
+"""The player: the user's commands to start, step through, save and review runs of the text that is shown."""

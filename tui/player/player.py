@@ -1,4 +1,4 @@
-"""What the user does with runs: starting, stopping, stepping, branching, and deciding on changes."""
+"""The user's commands on runs: start, stop, step, branch, and decide on changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.widgets.desk import Clock
 
 
 class Player:
-    """Drives the run of the sheet that is shown; the model of all runs is the writer's."""
+    """The commands on the run of the sheet that is shown; the writer has the model for all runs."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class Player:
     # Starting
 
     def continue_(self) -> None:
-        """Write on at the end of the text."""
+        """Continue the text at its end."""
         end = end_of_writing(self._sheet.draft.text)
         self._start("continue", end, end)
 
     def infill(self) -> None:
-        """Write at the cursor, or in the place of the selection."""
+        """Write at the cursor, or in place of the selection."""
         selection = self._sheet.draft.selection
         self._start("infill", selection.start, selection.end)
 
@@ -96,7 +96,7 @@ class Player:
         self.adopt(self._sheet, run)
 
     def adopt(self, sheet: Sheet, run: DraftRun) -> None:
-        """Let a sheet have this run, and play it."""
+        """Set the run of a sheet, and play it."""
         sheet.run = run
         run.speed = self._speed
         self._play(sheet, run)
@@ -142,7 +142,7 @@ class Player:
             self._ticker.wake()
 
     def choose(self, option: ActionOption) -> None:
-        """Take another option in the place of the step that is shown."""
+        """Take another option in place of the step that is shown."""
         run = self._sheet.open_run
         if run is not None and not run.choose(option, self._clock()):
             self._prompts.warn("A recording has no model that could go another way.")
@@ -155,7 +155,7 @@ class Player:
             self._ticker.wake()
 
     def finish(self) -> None:
-        """Show the rest of a recording at once, and of another run as fast as the model goes."""
+        """Show the rest of a recording at once, or run at the model's full speed."""
         if run := self._sheet.open_run:
             run.speed = 0
             self.scrub(len(run.path) - 1) if run.recorded else self._play(self._sheet, run)
@@ -163,14 +163,14 @@ class Player:
     # Ending and deciding
 
     def stop(self) -> None:
-        """Halt the run; of a revision, look through what it has changed so far."""
+        """Stop the run; if it revises, review its changes so far."""
         if run := self._sheet.open_run:
             run.pause()
             run.begin_review()
             self._ticker.wake()
 
     def keep(self) -> None:
-        """Keep the run, or all changes that are not decided."""
+        """Keep the run, or accept all undecided changes."""
         if self._sheet.review is not None:
             self._review(lambda review: review.decide_rest(True))
         elif run := self._sheet.open_run:
@@ -178,7 +178,7 @@ class Player:
             self._ticker.wake()
 
     def discard(self) -> None:
-        """Discard the run, or all changes that are not decided."""
+        """Discard the run, or reject all undecided changes."""
         if self._sheet.review is not None:
             self._review(lambda review: review.decide_rest(False))
         elif run := self._sheet.open_run:
@@ -186,17 +186,17 @@ class Player:
             self._ticker.wake()
 
     def look(self, by: int) -> None:
-        """Look at the next change, or at the first where nobody has looked yet."""
+        """Go to the next change, or to the first if none was looked at yet."""
         if review := self._sheet.review:
             review.look(by)
         self._review(lambda review: None)
 
     def decide(self, accepted: bool) -> None:
-        """Accept or reject the change that is looked at."""
+        """Accept or reject the current change."""
         self._review(lambda review: review.decide(accepted))
 
     def _review(self, act: Callable[[Review], None]) -> None:
-        """Do something with the changes of the run, whose review begins with that if it must."""
+        """Apply a function to the review of the run, which is begun if need be."""
         run = self._sheet.run
         review = run.begin_review() if run is not None else None
         if run is None or review is None:

@@ -1,4 +1,4 @@
-"""Files of runs, as the user asks for them: recordings to play, and runs to be saved and exported."""
+"""Commands on files of runs: playing recordings, and saving and exporting runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RunFiles:
-    """Plays and writes trajectory files. What reads and writes them is loaded with the first one."""
+    """The commands that read and write trajectory files. The code for them is imported when first used."""
 
     def __init__(self, sheets: Sheets, writer: Writer, player: Player, desk: Desk, prompts: Prompts) -> None:
         self._sheets = sheets

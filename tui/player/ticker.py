@@ -1,4 +1,4 @@
-"""A timer that runs while something moves: each tick takes in what the models have done and draws it."""
+"""A timer that ticks while something moves: each tick shows the model's progress in one frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FADE_INTERVAL = 0.12
 
 
 class Ticker:
-    """Beats for the runs of all sheets, and rests when the next frame would be the same as this one."""
+    """The frame timer for the runs of all sheets; it stops while the next frame would equal the present one."""
 
     def __init__(self, sheets: Sheets, desk: Desk, prompts: Prompts, clock: Clock) -> None:
         self._sheets = sheets
@@ -27,17 +27,17 @@ class Ticker:
         self._frames: Timer | None = None
 
     def begin(self, app: App[None]) -> None:
-        """Be ready to beat, in the app's time."""
+        """Create the timer in the app."""
         self._frames = app.set_interval(1 / _FRAMES_PER_SECOND, self.tick, pause=True)
 
     def wake(self) -> None:
-        """Something has begun or changed: draw it now, and go on drawing."""
+        """Draw now and start ticking, because something has changed."""
         if self._frames is not None:
             self._frames.resume()
         self._desk.look_again()
 
     def tick(self) -> None:
-        """One frame: take in what the model has done, and draw it."""
+        """Draw one frame with the model's progress."""
         if not self._desk.editor.can_draw:
             return
         now = self._clock()
@@ -57,7 +57,7 @@ class Ticker:
             self._frames.pause()
 
     def _advance_runs(self, now: float) -> bool:
-        """Show what is due in all runs; returns whether anything has changed."""
+        """Show the steps that are due in all runs; returns whether anything has changed."""
         changed = False
         for sheet in self._sheets:
             if sheet.run is not None and sheet.run.state != "closed":
@@ -79,7 +79,7 @@ class Ticker:
         return self._sheets.current.open_run
 
     def _panels_are_due(self, now: float) -> bool:
-        """Whether the panels are filled with this frame: not with each one, while the model writes."""
+        """Whether the panels are updated with this frame; while the model writes, not with every one."""
         run = self._run_shown
         late = now - self._desk.panel_updated_at > _PANEL_INTERVAL
         return late or run is None or not run.writing
@@ -89,7 +89,7 @@ class Ticker:
         return run is not None and now - run.current.shown_at < FADE_SECONDS + 0.2
 
     def _lively(self, now: float) -> bool:
-        """Whether the next frame can be another than this one."""
+        """Whether the next frame can differ from this one."""
         runs = [sheet.open_run for sheet in self._sheets]
         waiting = any(run is not None and (run.writing or run.status) for run in runs)
         return waiting or self._fading(now)

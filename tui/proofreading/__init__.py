@@ -1,1 +1,1 @@
-"""Mistakes in the texts that are open: found while the user pauses, shown, and fixed."""
+"""Mistakes in open texts: found while the user pauses, shown, and fixed."""

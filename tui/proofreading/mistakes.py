@@ -1,4 +1,4 @@
-"""What was found in one text, kept in its place while the text changes."""
+"""The findings in one text, moved along as the text changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.document.draft import EditedText
 
 
 class Mistakes:
-    """The mistakes of a draft, always about its present text."""
+    """The findings in a draft, always for its present text."""
 
     def __init__(self, draft: EditedText) -> None:
         self._draft = draft
@@ -32,7 +32,7 @@ class Mistakes:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """What is marked in the text, in order."""
+        """The start and end of each marked part of the text, in order."""
         if self._spans_of != self.findings.revision:
             part = self._draft.buffer.slice
             self._spans = sorted(one.shown(part) for one in self.findings)
@@ -40,7 +40,7 @@ class Mistakes:
         return self._spans
 
     def spans_between(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Those of the marks that reach into a part of the text."""
+        """The marked parts that overlap a part of the text."""
         spans = self.spans
         # Marks may overlap their neighbours by a word, never more.
         first = max(bisect_left(spans, (start, start)) - 2, 0)
@@ -58,7 +58,7 @@ class Mistakes:
         return self._here[1]
 
     def beside(self, by: int) -> Suggestion | None:
-        """The mistake after the cursor, or before it; after the last comes the first."""
+        """The mistake after the cursor, or before it; after the last comes the first. None if there are none."""
         found = list(self.findings)
         if not found:
             return None

@@ -1,4 +1,4 @@
-"""Mistakes in the text that is shown: when it is read, and what the user does about them."""
+"""The proofreading of the text that is shown: when it is read, and the user's commands on the findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Which = Literal["this", "kind", "all"]
 
 
 class Proofreading:
-    """Has the text that is shown read whenever its user pauses, and fixes what is found."""
+    """Proofreads the text that is shown whenever its user pauses, and fixes mistakes on command."""
 
     def __init__(
         self,
@@ -63,17 +63,17 @@ class Proofreading:
     # Reading
 
     def begin(self, app: App[None]) -> None:
-        """Be ready to read, in the app's time."""
+        """Create the timer in the app."""
         self._timer = app.set_interval(_INTERVAL, self.tick, pause=True)
         self.wake()
 
     def wake(self) -> None:
-        """The text, the cursor or the sheet may be another."""
+        """Start the timer, because text, cursor or sheet may have changed."""
         if self._timer is not None and self._on and self._failure is None:
             self._timer.resume()
 
     def switch(self) -> None:
-        """Look for mistakes from now on, or no more."""
+        """Turn proofreading on or off."""
         self._on = not self._on
         self._failure = None
         if self._on:
@@ -86,7 +86,7 @@ class Proofreading:
         self._draw()
 
     def read_again(self) -> None:
-        """Read the text that is shown soon, also if it is as it was."""
+        """Read the text that is shown again soon, even if it has not changed."""
         if self._reading is not None:
             self._reading.outdated = True
         self._seen = None
@@ -94,7 +94,7 @@ class Proofreading:
         self.wake()
 
     def tick(self) -> None:
-        """Take in what was found, and have the text read if its user has paused."""
+        """Collect findings, and start reading if the user has paused."""
         if not self._desk.editor.can_draw:
             return
         now, sheet = self._clock(), self._sheet
@@ -144,17 +144,17 @@ class Proofreading:
 
     @property
     def _place(self) -> int:
-        """Where in the text its user is: at the cursor, or in the middle of what is shown where that is elsewhere."""
+        """The offset where the user is: at the cursor, or in the middle of the screen if the cursor is not on it."""
         start, end = self._desk.editor.viewport.shown
         cursor = self._sheet.draft.selection.cursor
         return cursor if start <= cursor <= end else (start + end) // 2
 
     def _is_beyond(self, read: tuple[int, int]) -> bool:
-        """Whether the user is in another part of a long text than the one that is read."""
+        """Whether the user is in another part of a long text than the part that was read."""
         return self._sheet.draft.buffer.length > MOST and not read[0] <= self._place <= read[1]
 
     def _draw(self) -> None:
-        """Show the mistakes, if they are others than those that are shown."""
+        """Show the mistakes, if they have changed."""
         shown = (self._sheet, self._sheet.mistakes.findings.revision, self._reading is None)
         if shown != self._drawn:
             self._drawn = shown
@@ -182,18 +182,18 @@ class Proofreading:
             self.look_at(found)
 
     def look_at(self, finding: Suggestion) -> None:
-        """Put the cursor on a mistake."""
+        """Move the cursor to a mistake."""
         start, _ = finding.shown(self._sheet.draft.buffer.slice)
         self._desk.editor.select(Selection.at(start))
 
     def look_at_number(self, index: int) -> None:
-        """Put the cursor on the mistake in a row of the list."""
+        """Move the cursor to the mistake in a row of the list."""
         found = list(self._sheet.mistakes.findings)
         if index < len(found):
             self.look_at(found[index])
 
     def fix(self, which: Which) -> None:
-        """Fix the mistake at the cursor, all of its kind, or all: one step of undo."""
+        """Fix the mistake at the cursor, all of its kind, or all, in one undo step."""
         here, found = self._chosen(), list(self._sheet.mistakes.findings)
         if which == "this":
             found = [] if here is None else [here]
@@ -209,7 +209,7 @@ class Proofreading:
         self._done()
 
     def ignore(self) -> None:
-        """Leave the mistake at the cursor as it is, from now on."""
+        """Ignore the mistake at the cursor from now on."""
         sheet = self._sheet
         if (here := self._here()) is None:
             return
@@ -225,7 +225,7 @@ class Proofreading:
         self._done()
 
     def add_word(self, owner: Owner) -> None:
-        """Add the word at the cursor to the project's words, or to the user's."""
+        """Add the word at the cursor to the project's list or to the user's."""
         sheet = self._sheet
         if (here := self._here()) is None:
             return
@@ -258,7 +258,7 @@ class Proofreading:
         return self._sheet.mistakes.here
 
     def _done(self) -> None:
-        """Show what has become of the text; from the list, go on to the next."""
+        """Show the changed text; in the list, go to the next mistake."""
         self._desk.editor.select(self._sheet.draft.selection)
         if self._desk.mistake_list.has_focus and (following := self._sheet.mistakes.beside(1)):
             self.look_at(following)

@@ -1,4 +1,4 @@
-"""Proofreading in the model's thread, given up as soon as the text is another or the model is wanted for a run."""
+"""Proofreading in the model's thread, cancelled when the text changes or a run needs the model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AROUND = 20_000
 
 @dataclass(eq=False)
 class DraftReading:
-    """A text to be read: as it was at some version of its draft."""
+    """A request to proofread a text: its content at one version of its draft."""
 
     draft: EditedText
     mistakes: Mistakes
@@ -45,7 +45,7 @@ class DraftReading:
 
     @property
     def current(self) -> bool:
-        """Whether the text and the lists are still what they were when it began."""
+        """Whether text and lists are unchanged since it began."""
         return self.draft.version == self.version and not self.outdated
 
 
@@ -57,7 +57,7 @@ class FoundMistakes(NamedTuple):
 
 
 class MistakeReader:
-    """Reads texts one after the other, and remembers what it found in which paragraph."""
+    """A reader of texts, one after the other, that caches the findings of each paragraph."""
 
     def __init__(self, writer: Writer, lists: Lists, confidence: float | None) -> None:
         self._writer = writer

@@ -1,1 +1,1 @@
-"""The model at work: the worker thread, a run as a tree of steps, review and recordings."""
+"""Runs of the model: the worker thread, a run as a tree of steps, review and recordings."""

@@ -1,4 +1,4 @@
-"""Revising by proofreading: each change is a step, and the model's thread finds them passage by passage."""
+"""Revising runs by proofreading: each change is a step, and the model's thread finds them passage by passage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Corrections(Production):
-    """The changes that proofreading makes in a part of a text, for one run; a source for `Run`."""
+    """A `StepSource` for one run: each step is a correction that proofreading makes in a part of a text."""
 
     branches = False
 
@@ -34,7 +34,7 @@ class Corrections(Production):
         source: TextSource,
         lists: Lists,
     ) -> None:
-        """Revise what stands between `start` and `end`; `source` says which words and places stay."""
+        """Revise the text between `start` and `end`; `source` determines which words and places stay."""
         super().__init__(writer, settings.speed)
         self._text = text
         self._start, self._end = start, end
@@ -62,7 +62,7 @@ class Corrections(Production):
                 self._wake.wait(seconds_shown(made.taken, self.speed))
 
     def _after(self, node: Node) -> Node | None:
-        """The step after one; None if that was the last."""
+        """The step after one; None after the last."""
         following = node.depth + 1
         if following == len(self._made):
             if self._coming is None:
@@ -74,7 +74,7 @@ class Corrections(Production):
         return self._made[following]
 
     def _nodes(self) -> Iterator[Node]:
-        """A step for each change."""
+        """Yields a step for each change."""
         from reviser.editor.reader import EditorReader
         from reviser.proofreading.document import Draft
         from reviser.prose import Format, Span, format_of
@@ -104,7 +104,7 @@ class Corrections(Production):
             yield node
 
     def _recorded(self, leaf: Node) -> Trajectory:
-        """What was done up to a step, in the actions of the model."""
+        """The actions of the model that lead to the text after a step."""
         from reviser.proofreading.recording import recorded
 
         engine = self._writer.engine()

@@ -1,4 +1,4 @@
-"""Samplers for another branch: an action that was not tried before, drawn or the likeliest."""
+"""Samplers for a new branch: an action that was not tried before, or the likeliest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reviser.model.scoring import Scores
 
 
 class UntriedSampler(Sampler):
-    """Draws an action; if it was `tried` here before, takes the likeliest one that was not."""
+    """A sampler that avoids the actions `tried` here before; if it draws one, it takes the likeliest other one."""
 
     tried: frozenset[int] = frozenset()
 
@@ -24,7 +24,7 @@ class UntriedSampler(Sampler):
 
 
 class GreedySampler(UntriedSampler):
-    """Takes the likeliest action; the other candidates are recorded with their probabilities."""
+    """A sampler that takes the likeliest action; the other candidates are recorded with their probabilities."""
 
     def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
         return self._likeliest(super().choose(scores, valid, moving=moving))

@@ -1,4 +1,4 @@
-"""Steps in a few words, for the log and the options."""
+"""Short descriptions of steps, for the log and the options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROOM = 18
 
 
 def full_label(frame: Frame, tokens: Sequence[int]) -> str:
-    """What a step did, which has left these tokens: of a move where it went, of a deletion what it took away."""
+    """The description of a step that has left these tokens: where a move went, what a deletion removed."""
     step = frame.step
     removed = "".join(edit.removed for edit in frame.edits)
     if isinstance(step.action, Move):
@@ -29,7 +29,7 @@ def full_label(frame: Frame, tokens: Sequence[int]) -> str:
 
 
 def option_label(frame: Frame, action: Action, tokens: Sequence[int], cursor: int) -> str:
-    """What another action would have done in the place of a step, from these tokens and this cursor."""
+    """The description of another action in place of a step, from these tokens and this cursor."""
     from reviser.session.frames import step_label
 
     if not isinstance(action, Move):
@@ -39,7 +39,7 @@ def option_label(frame: Frame, action: Action, tokens: Sequence[int], cursor: in
 
 
 def _place(tokens: Sequence[int], at: int, tokenizer: Tokenizer) -> str:
-    """A place between tokens, by the words beside it."""
+    """A place between tokens, described by the words beside it."""
     from reviser.core.tokenizer import decode
 
     before = decode(tokenizer, tokens[max(at - _NEAR, 0) : at])

@@ -1,4 +1,4 @@
-"""Trajectory files: reading them as runs, and writing runs as trajectories, pages and patches."""
+"""Trajectory files: reading them as runs, and exporting runs as trajectories, pages and patches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_recordings(path: Path) -> list[Trajectory]:
 
 
 def describe(trajectory: Trajectory, number: int) -> str:
-    """A trajectory in one line: what it is called, how long it is, how it begins."""
+    """A trajectory in one line: its name, length and first words."""
     example = trajectory.others.get("example")
     parts = [trajectory.model, None if example is None else f"example {example}"]
     name = ", ".join(part for part in parts if part) or f"run {number + 1}"
@@ -73,7 +73,7 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> DraftRun:
 
 
 def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[TakenAction]]]:
-    """The branch that ends with `leaf`, one trajectory for each time the model began, with its steps."""
+    """The branch that ends with `leaf`, one trajectory with its steps for each time the model began anew."""
     lineage = leaf.lineage()
     if lineage[0].seed is None:
         raise ReviserError("the run has no steps yet")
@@ -101,7 +101,7 @@ def _recorded(begun: Seed, steps: Sequence[TakenAction]) -> Trajectory:
 
 
 def save_run(run: DraftRun, path: Path) -> int:
-    """Write all branches of a run to a trajectory file, the one shown first; returns how many."""
+    """Write all branches of a run to a trajectory file, the one shown first; returns how many there are."""
     trajectories = [each for leaf in run.leaves() for each, _ in trajectories_of(leaf)]
     write_atomically(path, dump_trajectories(trajectories).encode("utf-8"))
     return len(trajectories)
@@ -129,7 +129,7 @@ def _with_probabilities(done: Replayed, taken: Sequence[TakenAction]) -> ViewerT
 
 
 def export_diff(run: DraftRun, path: Path, name: str, newline: str = "\n") -> None:
-    """Write what the run has done to its text, whose file has these line endings, as a patch."""
+    """Write the run's changes to its text, whose file has these line endings, as a patch."""
     text, region = run.draft.text, run.region
     if region.open and not region.settled:
         before = region.without(text)

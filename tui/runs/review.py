@@ -1,4 +1,4 @@
-"""The review of what a run has changed: each change is accepted or rejected by itself."""
+"""The review of a run's changes: each is accepted or rejected separately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.document.region import Patch, Region
 
 @dataclass(eq=False)
 class Item:
-    """A change under review, and what was decided about it."""
+    """A change under review, and the decision about it."""
 
     old: str
     new: str
@@ -21,12 +21,12 @@ class Item:
 
     @property
     def open(self) -> bool:
-        """Whether it is still to be decided; typing into it decides too."""
+        """Whether it is undecided; typing into it decides too."""
         return self.accepted is None and self.patch.open
 
 
 class Review:
-    """The changes of a run in a draft's region, from the first to the last; one of them is looked at."""
+    """The changes of a run in a draft's region, from the first to the last; one of them is the current one."""
 
     def __init__(self, draft: EditedText, region: Region, changes: Sequence[Edit]) -> None:
         patches = draft.part_region(changes)
@@ -37,7 +37,7 @@ class Review:
 
     @property
     def active(self) -> bool:
-        """Whether there is something to decide."""
+        """Whether there are undecided changes."""
         return self._region.open and any(item.open for item in self.items)
 
     @property
@@ -46,22 +46,22 @@ class Review:
 
     @property
     def current(self) -> Item:
-        """The change that is looked at: the next one that is open, from the last one looked at."""
+        """The current change: the next undecided one, from the last that was current."""
         behind = [item for item in self.items[self._at :] if item.open]
         return (behind or self.open_items or self.items)[0]
 
     @property
     def number(self) -> int:
-        """The place of the current change among all, from 1."""
+        """The position of the current change among all, from 1."""
         return self.items.index(self.current) + 1
 
     def look(self, by: int) -> None:
-        """Look at the next or the previous open change; after the last comes the first."""
+        """Go to the next or previous undecided change; after the last comes the first."""
         if found := self.open_items:
             self._at = self.items.index(found[(found.index(self.current) + by) % len(found)])
 
     def decide(self, accepted: bool) -> None:
-        """Accept or reject the current change, and look at the next."""
+        """Accept or reject the current change, and go to the next."""
         if self.active:
             item = self.current
             self._at = self.items.index(item)
@@ -71,7 +71,7 @@ class Review:
                 self._decide(item, accepted)
 
     def decide_rest(self, accepted: bool) -> None:
-        """Accept or reject all changes that are open; rejecting them is a step of undo by itself."""
+        """Accept or reject all undecided changes; rejecting them is one undo step."""
         if not accepted:
             self._draft.settle_region()
         for item in self.open_items:
@@ -83,7 +83,7 @@ class Review:
             self._draft.write_patch(item.patch, item.old)
 
     def repeat(self, decisions: Iterable[bool | None]) -> None:
-        """Decide as it was decided before."""
+        """Apply earlier decisions."""
         for item, accepted in zip(self.items, decisions, strict=True):
             if accepted is not None:
                 self._decide(item, accepted)

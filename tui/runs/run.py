@@ -25,7 +25,7 @@ FADE_SECONDS = 2.4
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """A move of the model's cursor that can still be seen."""
+    """A recent move of the model's cursor that is still drawn."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class Trail:
 
 @dataclass(eq=False, slots=True)
 class Erased:
-    """Text that a step took away, and where it stood in the region."""
+    """Text that a step removed, and its offset in the region."""
 
     at: int
     text: str
@@ -42,7 +42,7 @@ class Erased:
 
 
 class DraftRun:
-    """A run in a draft's region. `current` is the step shown, on the way from the root to `tip`."""
+    """A run in a draft's region. `current` is the step shown, on the path from the root to `tip`."""
 
     def __init__(
         self,
@@ -54,8 +54,9 @@ class DraftRun:
         revising: bool = False,
         clears: bool = False,
     ) -> None:
-        """A run that is `revising` ends with a review of its changes; one that `clears` begins with its region
-        empty."""
+        """Create a run. One that is `revising` ends with a review of its changes; one that `clears` begins with an
+        empty region.
+        """
         self.draft = draft
         self.region = region
         self.root = root
@@ -89,17 +90,17 @@ class DraftRun:
 
     @property
     def seed(self) -> Seed | None:
-        """The run before its first step; None until the source has begun."""
+        """The recording data at the root; None until the source has begun."""
         return self.root.seed
 
     @property
     def recorded(self) -> bool:
-        """Whether all steps are known from a file."""
+        """Whether all steps come from a file."""
         return self._source is None
 
     @property
     def branching(self) -> bool:
-        """Whether the model can go another way from a step."""
+        """Whether the model can branch off from a step."""
         return self._source is not None and self._source.branches
 
     @property
@@ -117,12 +118,12 @@ class DraftRun:
 
     @property
     def ending(self) -> str | None:
-        """Why the run is over at the step that is shown; None if it can go on."""
+        """The reason why the run is over at the step shown; None if it can go on."""
         return self.current.ending if self.current is self.tip else None
 
     @property
     def status(self) -> str:
-        """What the source is busy with before steps come."""
+        """What the source is doing before steps arrive."""
         return self._source.status if self._source is not None else ""
 
     @property
@@ -138,7 +139,7 @@ class DraftRun:
     # Playing
 
     def play(self, now: float) -> None:
-        """Go on: through the steps that are known, then with new ones."""
+        """Play the known steps, then new ones."""
         if self.open:
             if self.ending is None:
                 self._leave_review()
@@ -152,7 +153,7 @@ class DraftRun:
             self._stop_source()
 
     def step(self, now: float) -> None:
-        """One step on."""
+        """Show the next step."""
         if not self.open:
             return
         self.pause()
@@ -166,7 +167,7 @@ class DraftRun:
         self._review_at_end()
 
     def go_to(self, node: Node, now: float) -> None:
-        """Show the state after some step of any branch, and stay there."""
+        """Show the state after a step of any branch, and pause there."""
         if not self.open:
             return
         self.pause()
@@ -180,16 +181,16 @@ class DraftRun:
         self._review_at_end()
 
     def scrub(self, depth: int, now: float) -> None:
-        """Show the state after so many steps."""
+        """Show the state after `depth` steps."""
         self.go_to(self.path[max(0, min(depth, len(self.path) - 1))], now)
 
     def rewrite(self, now: float) -> bool:
-        """Let the model go another way from the state shown; False if there is no model."""
+        """Start another branch of the model from the state shown; False if there is no model."""
         stopped = self.current.ending == "stop" and self.current.parent is not None
         return self._branch(self.current.parent if stopped else self.current, None, now)
 
     def choose(self, option: ActionOption, now: float) -> bool:
-        """Take another option in the place of the current step and go on from there."""
+        """Take another option in place of the current step and continue from there; False if there is no model."""
         parent = self.current.parent
         if parent is None or not self.open:
             return False
@@ -213,7 +214,7 @@ class DraftRun:
         return True
 
     def tick(self, now: float) -> bool:
-        """Show what is due; returns whether anything has changed."""
+        """Show the steps that are due; returns whether anything has changed."""
         if self.notice():
             return True
         before, state = self.current, self.state
@@ -233,7 +234,7 @@ class DraftRun:
         return (before, state, count) != (self.current, self.state, len(self.path))
 
     def notice(self) -> bool:
-        """Take in what the user's typing has ended; returns whether there was something."""
+        """End the run if the user's typing has closed its region; returns whether it did."""
         ended = self.state != "closed" and not self.open
         if ended:
             self._end()
@@ -255,7 +256,7 @@ class DraftRun:
                 self._show(node, now)
 
     def _advance(self, now: float) -> None:
-        """Show the known steps that are due; at the tip, ask for more or end."""
+        """Show the known steps that are due; at the tip, request more or end."""
         pace = self._speed or _FULL_SPEED
         while self.current is not self.tip and now - self._last >= (due := self._stays(pace)):
             self._last += due
@@ -283,16 +284,16 @@ class DraftRun:
 
     @property
     def reviewable(self) -> bool:
-        """Whether there are changes that can be looked through now."""
+        """Whether there are changes that can be reviewed now."""
         if self.review is not None and self.review.active:
             return True
         changed = self.text != self.original
         return self.revising and self.open and not self.writing and changed
 
     def begin_review(self) -> Review | None:
-        """Look through the changes up to the step that is shown; None if there are none.
+        """Begin a review of the changes up to the step shown; None if there are none.
 
-        What was selected before is so no more: the next key is about the changes, and must not replace them all.
+        The selection is cleared: the next key is about the changes and must not replace them all.
         """
         if self.review is None and self.reviewable:
             self.draft.select(Selection.at(self.draft.selection.cursor))
@@ -300,7 +301,9 @@ class DraftRun:
         return self.review
 
     def _part(self) -> None:
-        """Halt, since the user types into the region: what that does not touch can still be decided on."""
+        """Stop, because the user types into the region, and split it, so that changes that were not touched can still
+        be decided.
+        """
         self.pause()
         if self.review is None and self.reviewable:
             self._review_changes()
@@ -313,7 +316,7 @@ class DraftRun:
         self.end_review()
 
     def end_review(self) -> None:
-        """When all is decided the run is over, and what was accepted is kept."""
+        """End the run when all changes are decided; the accepted ones are kept."""
         if self.review is not None and not self.review.active:
             self.review = None
             self.keep()
@@ -341,7 +344,7 @@ class DraftRun:
         self._end()
 
     def discard(self) -> None:
-        """End the run and give back what was there before; undo brings back what was written."""
+        """End the run and restore the original; undo brings the run's text back."""
         if self.tip is self.root:
             self.draft.reject_region()
         elif self.region.open:
@@ -369,7 +372,7 @@ class DraftRun:
         self.current = node
 
     def _write(self) -> None:
-        """Bring the region to the step that is shown: by the edits of a few steps, or all at once from further away."""
+        """Set the region to the step shown: by the edits of nearby steps, or all at once from further away."""
         last, reached = self._written, self.current.depth
         near = last is not None and last.depth <= reached <= last.depth + _FEW_STEPS
         if last is not None and near and self.path[last.depth] is last:
@@ -402,7 +405,7 @@ class DraftRun:
 
     @property
     def ended_in(self) -> str:
-        """The text in which the run began, with what was kept of it and without the user's own words."""
+        """The text in which the run began, with the part of it that was kept and without the user's own edits."""
         start, end = self._place
         kept = self.text if self._outcome is None else self._outcome
         return self.began_in[:start] + kept + self.began_in[end:]
@@ -413,5 +416,5 @@ class DraftRun:
         self.path.append(node)
 
     def leaves(self) -> list[Node]:
-        """The ends of all branches, the one shown first."""
+        """The last steps of all branches, the one shown first."""
         return [self.tip, *(node for node in walk(self.root) if not node.children and node is not self.tip)]

@@ -12,7 +12,7 @@ from tui.runs.tree import walk
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the steps up to the one shown did, in figures."""
+    """Counts and times of the steps up to the one shown."""
 
     actions: int
     kinds: Counter[str]
@@ -38,12 +38,12 @@ class Statistics:
 
     @property
     def actions_per_token(self) -> float | None:
-        """Actions for each token that was inserted; None before the first."""
+        """Actions for each inserted token; None before the first."""
         inserts = self.kinds["insert"]
         return self.actions / inserts if inserts else None
 
     def insertion_map(self, width: int) -> list[float]:
-        """When the text was written, from 0 (first) to 1 (last), in `width` parts from its start to its end."""
+        """When each part of the text was written, from 0 (first) to 1 (last), in `width` parts from start to end."""
         count, last = len(self.order), max(self.order, default=0)
         if not count or not width:
             return []

@@ -1,4 +1,4 @@
-"""The tree of a run's steps: what each changed, the actions it was chosen from, and where new ones come from."""
+"""The tree of a run's steps: what each changed, the actions it was chosen from, and the source of new steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DWELL = 4
 
 @dataclass(frozen=True, slots=True)
 class ActionOption:
-    """An action that could be taken, and how likely it was."""
+    """An action that could be taken, and its probability."""
 
     id: int
     label: str
@@ -27,7 +27,7 @@ class ActionOption:
 
 @dataclass(frozen=True, slots=True)
 class TakenAction:
-    """The action of a step, and the likeliest ones it was chosen from."""
+    """The action of a step, and the likeliest candidates."""
 
     id: int
     label: str
@@ -37,13 +37,13 @@ class TakenAction:
 
 
 def seconds_shown(taken: TakenAction | None, speed: int) -> float:
-    """How long a step stays before the next one comes, at a speed; a move longer, so that the eye can follow it."""
+    """Seconds before the next step at a speed in actions per second; longer after a move, for the eye to follow."""
     return (_DWELL if taken is not None and taken.kind == "move" else 1) / speed
 
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A step: what it changed in the region, and where the model's cursor was after it, from the region's start."""
+    """A step in the tree: its edits of the region, and the model's cursor after it, counted from the region's start."""
 
     parent: Node | None
     cursor: int
@@ -58,7 +58,7 @@ class Node:
     seed: Seed | None = None
 
     def after(self, edits: tuple[Edit, ...], cursor: int, taken: TakenAction) -> Node:
-        """The node one step on; it becomes a child when a run takes it in."""
+        """A node that follows this one; it becomes a child when a run adds it."""
         return Node(self, cursor, edits, taken, depth=self.depth + 1)
 
     def lineage(self) -> list[Node]:
@@ -71,22 +71,23 @@ class Node:
         return nodes[::-1]
 
     def edits_from_root(self) -> list[Edit]:
-        """What was changed from the root to here."""
+        """All edits from the root to this node."""
         return [edit for node in self.lineage() for edit in node.edits]
 
     def text_from(self, original: str) -> str:
-        """What the region holds after this step, if it held `original` at the root."""
+        """The region's text after this step, if it was `original` at the root."""
         return with_all(original, self.edits_from_root())
 
     def chosen_child(self) -> Node | None:
-        """The step that was taken last from here."""
+        """The child that was shown last; None if there is none."""
         return self.children[-1] if self.children else None
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """How a run is recorded: the run before its first step, or what makes a trajectory of the steps up to one; and
-    the tokenizer."""
+    """The data for recording a run: the trajectory before its first step, or a function from a node to the trajectory
+    up to it; and the tokenizer.
+    """
 
     trajectory: Trajectory | Callable[[Node], Trajectory]
     tokenizer: Tokenizer
@@ -94,7 +95,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """A new step, or why there is none: the run is over after `node`, or the source failed."""
+    """A new step; or why there is none: the `ending` of the run after `node`, or the `failure` of the source."""
 
     node: Node | None = None
     ending: str | None = None
@@ -102,7 +103,7 @@ class Produced:
 
 
 class StepSource(Protocol):
-    """Where new steps come from; one that `branches` can go another way from a step."""
+    """A source of new steps; one that `branches` can produce alternatives to a step."""
 
     speed: int
     branches: bool
@@ -112,7 +113,7 @@ class StepSource(Protocol):
     @property
     def status(self) -> str: ...
     def extend(self, node: Node, option: ActionOption | None = None, *, once: bool = False) -> None:
-        """Begin to produce steps after `node`, the first one as the option says."""
+        """Begin to produce steps after `node`; `option` is the first one's action, `once` stops after it."""
 
     def stop(self) -> None: ...
     def collect(self) -> list[Produced]: ...

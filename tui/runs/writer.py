@@ -1,5 +1,4 @@
-"""The thread in which the model works: it loads once, writes for one run at a time, and never keeps the screen
-waiting."""
+"""The model's thread: it loads the model once, writes for one run at a time, and never blocks the screen."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ Loader = Callable[[Callable[[str], None]], "Engine"]
 
 
 def load_model(settings: TuiSettings, say: Callable[[str], None]) -> Engine:
-    """The engine that the settings name, here or behind a server; `say` hears what takes the time."""
+    """The engine that the settings name, local or behind a server; `say` is called with progress messages."""
     say(f"loading {settings.model or 'the model'}")
     from reviser.session.engine import load_engine
 
@@ -43,7 +42,7 @@ def load_model(settings: TuiSettings, say: Callable[[str], None]) -> Engine:
 
 
 class Writer:
-    """A thread with the engine in it. Jobs are done one after the other."""
+    """A thread that holds the engine and does jobs one after the other."""
 
     def __init__(self, load: Loader) -> None:
         self.status = ""
@@ -54,7 +53,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Do `job` in the thread, which starts with the first one."""
+        """Queue `job`; the first one starts the thread."""
         if self._thread is None:
             sys.setswitchinterval(_SWITCH_SECONDS)
             self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
@@ -62,21 +61,21 @@ class Writer:
         self._jobs.put(job)
 
     def close(self) -> None:
-        """End the thread after what it is doing."""
+        """End the thread after its present job."""
         self._jobs.put(None)
 
     @property
     def wanted(self) -> bool:
-        """Whether something waits for what the thread is doing to be over."""
+        """Whether another job waits for the present one to end."""
         return not self._jobs.empty()
 
     @property
     def working(self) -> bool:
-        """Whether the thread would outlive a `close` for a while."""
+        """Whether the thread would still run for a while after `close`."""
         return self._thread is not None and self._thread.is_alive() and self.busy
 
     def engine(self) -> Engine:
-        """The engine, loaded when first asked for; in the thread only."""
+        """The engine, loaded on first use; only for the thread itself."""
         if self._engine is None:
             try:
                 self._engine = self._load(self._say)
@@ -100,10 +99,10 @@ class Writer:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Segment:
-    """A part of a run in which the model reads its text anew: all of it, or one line to be revised.
+    """A part of a run for which the model reads its text anew: all of it, or one line to be revised.
 
-    It begins with the state after `begin`. What it writes stands after `head` characters of the region and before the
-    last `tail`, which it does not change.
+    It begins with the state after `begin`. The model writes between the first `head` and the last `tail` characters of
+    the region, which it does not change.
     """
 
     begin: Node
@@ -113,7 +112,7 @@ class Segment:
 
 
 class Production:
-    """Steps of one run, made in the model's thread and collected by the app; what makes them is a subclass's."""
+    """A `StepSource` whose steps are made in the model's thread and collected by the app; subclasses make them."""
 
     def __init__(self, writer: Writer, speed: int) -> None:
         self.speed = speed
@@ -142,7 +141,7 @@ class Production:
         self._writer.submit(partial(self._produce, self._number, node, option, once))
 
     def stop(self) -> None:
-        """Produce no more; a step that is being computed still comes."""
+        """Stop producing; a step that is being computed still arrives."""
         self._halted = self._number
         self._busy = False
         self._reading = False
@@ -174,19 +173,19 @@ class Production:
         self._produced.append((number, Produced(failure=reason)))
 
     def _write(self, number: int, node: Node, option: ActionOption | None, once: bool) -> None:
-        """Make the steps after a node, until the call of that number is over."""
+        """Make the steps after a node, until the call of `extend` with this number is over."""
         raise NotImplementedError
 
 
 class Live(Production):
-    """New steps from the model, for one run; a source for `Run`."""
+    """A `StepSource` for one run: each step is an action of the model."""
 
     branches = True
 
     def __init__(
         self, writer: Writer, task: Task, text: str, start: int, end: int, root: Node, settings: TuiSettings
     ) -> None:
-        """Write in the place of `start` to `end`, between what is there, or revise what is there."""
+        """Write in place of `start` to `end`, or revise the text there."""
         super().__init__(writer, settings.speed)
         self._task = task
         self._text = text
@@ -250,7 +249,7 @@ class Live(Production):
         return Segment(begin, number, length - (self._end - first), self._end - last)
 
     def _following(self) -> Segment | None:
-        """The segment after this one, which is over; None if it was the last."""
+        """The segment after the present one, which is over; None after the last."""
         assert self._segment is not None
         if self._segment.number + 1 == len(self._passages):
             return None
@@ -259,7 +258,7 @@ class Live(Production):
         return self._segments[self._at]
 
     def _enter(self, segment: Segment) -> Generation:
-        """Begin a segment, also one that was left: its steps are then taken again."""
+        """Begin a segment, or return to one by repeating its steps."""
         from reviser.core.trajectory import Trajectory
 
         session = self._session
@@ -299,7 +298,7 @@ class Live(Production):
         return UntriedSampler(warmth, *limits, seed=seed)
 
     def _return_to(self, node: Node) -> Generation:
-        """Bring the generation from where it is to the state after `node`."""
+        """Bring the generation from its present state to the state after `node`."""
         lineage = node.lineage()
         first = self._begin()
         segment = next((self._segments[each] for each in reversed(lineage) if each in self._segments), first)

@@ -1,1 +1,1 @@
-"""What is on the screen: the editor's widgets, their layout, styles and dialogs."""
+"""The widgets of the editor: their layout, styles and dialogs."""

@@ -21,7 +21,7 @@ _MESSAGES = 3
 
 
 class TabBar(Widget):
-    """Names in a row, one of which is the active one: of the open files, or of what a panel can show."""
+    """A row of names, one of which is active: open files, or the views of a panel."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tab-bar--active"}
 
@@ -65,9 +65,9 @@ class TabBar(Widget):
 
 
 class StatusLine(Widget):
-    """Where the cursor is, what the file is like, what the run is doing, and what is said in passing.
+    """The cursor's place, the file's properties, the run's state, and messages.
 
-    A message takes the place of the run where it fits, and rows of its own where it does not; it covers no text.
+    A message replaces the run's state if it fits, and takes rows of its own if not; it covers no text.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -84,7 +84,7 @@ class StatusLine(Widget):
         self.messages: list[tuple[str, str]] = []
 
     def tell(self, message: str, severity: str, seconds: float) -> None:
-        """Show a message for a while."""
+        """Show a message for some seconds."""
         told = (message, severity)
         self.messages = [*(one for one in self.messages if one != told), told][-_MESSAGES:]
         self.refresh(layout=True)
@@ -98,7 +98,7 @@ class StatusLine(Widget):
         return len(self._rows(width))
 
     def say(self, run: str, *facts: str) -> None:
-        """The run at the left; at the right the facts, the first ones only as far as there is room."""
+        """Show the run at the left and the facts at the right; facts at the front are left out where room is short."""
         if (run, *facts) != self.said:
             self.said = (run, *facts)
             self.refresh()
@@ -130,7 +130,7 @@ class StatusLine(Widget):
 
 
 class KeyBar(Widget):
-    """The keys that matter at the moment, as many as there is room for; none is cut off."""
+    """The most useful keys at the moment, as many as fit; none is cut off."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
 
@@ -157,7 +157,7 @@ class KeyBar(Widget):
         return text
 
     def _fitting(self) -> list[Hint]:
-        """Those that fit, in their order; the more important ones are let in first."""
+        """The hints that fit, in their order; the more important ones are chosen first."""
         room = self.size.width + 1
         shown = []
         for hint in sorted(self._hints, key=lambda hint: hint.rank):

@@ -1,4 +1,4 @@
-"""The widgets around the text, and how they are brought up to date with the sheet that is shown."""
+"""The main view: the widgets around the text, updated from the sheet that is shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Clock = Callable[[], float]
 
 
 class Desk:
-    """Everything on the screen; it shows the current sheet and changes nothing in it."""
+    """The main view of the app; it shows the current sheet and changes nothing in it."""
 
     def __init__(self, sheets: Sheets, settings: TuiSettings, clock: Clock) -> None:
         self._sheets = sheets
@@ -53,7 +53,7 @@ class Desk:
         yield self.key_bar
 
     def arrange(self) -> None:
-        """Make all look as the settings say, once it is there."""
+        """Apply the settings to the widgets, once they are mounted."""
         settings = self._settings
         self.editor.clock = self._clock
         self.editor.word_wrap = settings.wrap
@@ -63,7 +63,7 @@ class Desk:
         self.update()
 
     def focus(self, widget: Widget) -> None:
-        """Give a widget the focus at once, so that the next key already reaches it."""
+        """Focus a widget at once, so that the next key already goes to it."""
         widget.screen.set_focus(widget)
 
     def show(self, sheet: Sheet) -> None:
@@ -79,12 +79,12 @@ class Desk:
         self.show(sheet)
 
     def look_again(self) -> None:
-        """The text was changed by other hands than the user's."""
+        """Update after a change of the text that was not the user's."""
         self.editor.look_again()
         self.update()
 
     def update(self) -> None:
-        """Bring everything around the text up to date."""
+        """Update everything around the text."""
         self.update_bars()
         sheet = self._sheets.current
         run = sheet.open_run
@@ -95,7 +95,7 @@ class Desk:
         self._update_panel()
 
     def update_bars(self) -> None:
-        """The rows above and below the text, which every key may change."""
+        """Update the rows above and below the text, which every key may change."""
         sheet = self._sheets.current
         labels = [each.label for each in self._sheets]
         self.tab_bar.fill(labels, self._sheets.index)
@@ -109,7 +109,7 @@ class Desk:
             self.mistake_list.update_from(sheet)
 
     def _waited(self, sheet: Sheet) -> float:
-        """How long the run has been waiting for its model."""
+        """Seconds for which the run has been waiting for its model."""
         now, run = self._clock(), sheet.open_run
         if run is None or not run.writing or not run.status:
             self._loading_since = None
@@ -123,7 +123,7 @@ class Desk:
         self.panel_updated_at = self._clock()
 
     def switch_mistakes(self) -> None:
-        """Show the list of mistakes and go there, or hide it."""
+        """Show and focus the list of mistakes, or hide it."""
         shown = not self.mistake_list.has_class("shown")
         self.mistake_list.set_class(shown, "shown")
         if shown:
@@ -132,7 +132,7 @@ class Desk:
         self.update_bars()
 
     def switch_panel(self) -> None:
-        """Show the panel and go there, or hide it."""
+        """Show and focus the panel, or hide it."""
         shown = not self.panel.has_class("shown")
         self.panel.set_class(shown, "shown")
         if shown:

@@ -1,4 +1,4 @@
-"""Questions, prompts, the command palette and the help screen."""
+"""Dialogs: questions, prompts, the command palette and the help screen."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ Answer = TypeVar("Answer")
 
 
 class Dialog(ModalScreen[Answer]):
-    """A screen that takes exactly one answer: keys that come behind it, or while it is covered, give none.
+    """A screen that returns exactly one answer; keys that come after it, or while another screen covers it, are
+    ignored.
 
-    Textual takes the uppermost screen away, whichever screen was dismissed. A second answer would so close
-    what is under the dialog, or another dialog, whose asker would then wait for ever.
+    Textual removes the uppermost screen, whichever screen was dismissed. A second answer would close what is under the
+    dialog, or another dialog, whose caller would then wait for ever.
     """
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
@@ -44,9 +45,9 @@ def _first(key: str, action: str) -> Binding:
 
 
 class QuestionDialog(Dialog[str | None]):
-    """A question with a few answers, which are picked with arrows and Enter; Escape gives none.
+    """A question with a few answers, chosen with arrows and Enter; Escape returns none.
 
-    A letter alone answers nothing, since it may be meant for the text; with Alt it does.
+    A letter alone is no answer, since it may be meant for the text; Alt and the letter is.
     """
 
     # Before the buttons see them: keys that come fast are then handled one after the other.
@@ -105,7 +106,7 @@ class PathSuggester(Suggester):
 
 
 class PromptDialog(Dialog[str | None]):
-    """One line of text; Escape gives none."""
+    """A field for one line of text; Escape returns none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel", show=False)]
 
@@ -127,7 +128,7 @@ class PromptDialog(Dialog[str | None]):
 
 
 class ChoiceDialog(Dialog[int | None]):
-    """One of several; Escape gives none."""
+    """A list of which one line is chosen; Escape returns none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel", show=False)]
 
@@ -150,7 +151,7 @@ class ChoiceDialog(Dialog[int | None]):
 
 
 class Palette(Dialog[Command | None]):
-    """The command palette: the commands that what is typed names, the first one chosen; Escape gives none."""
+    """The command palette: a field and the commands that match it, the first one chosen; Escape returns none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Cancel", show=False),
@@ -161,7 +162,7 @@ class Palette(Dialog[Command | None]):
     ]
 
     def __init__(self, commands: Sequence[Command], keys: Mapping[str, str]) -> None:
-        """`keys` are what the settings bind in place of the usual ones."""
+        """`keys` are those that the settings bind in place of the defaults."""
         super().__init__()
         self._commands = commands
         self._keys = keys
@@ -181,7 +182,7 @@ class Palette(Dialog[Command | None]):
         self._filter(event.value)
 
     def _filter(self, typed: str) -> None:
-        """Show the commands that have all words in their names, before those that only tell of them."""
+        """Show the commands with all words in their names, before those with the words in their descriptions."""
         words = typed.casefold().split()
         named = [one for one in self._commands if _has(one.title, words)]
         told = [one for one in self._commands if _has(f"{one.title} {one.help}", words)]
@@ -209,7 +210,7 @@ def _has(text: str, words: Sequence[str]) -> bool:
 
 
 def _palette_line(command: Command, keys: Mapping[str, str]) -> tuple[str, str]:
-    """A command in one line, with its key at the right."""
+    """The title of a command, and its key for the right edge."""
     key = keys.get(command.id, command.key).partition(",")[0]
     return " · ".join(filter(None, (command.title, command.help))), key
 
@@ -218,7 +219,7 @@ HelpGroup = tuple[str, Iterable[tuple[str, str, str]]]
 
 
 class Help(Dialog[None]):
-    """Every command with its keys, as they are bound now."""
+    """A list of all commands with the keys now bound to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q", "dismiss(None)", "Close", show=False)]
 

@@ -1,4 +1,4 @@
-"""The bar at the bottom in which one looks for text and replaces it."""
+"""The bar at the bottom for search and replace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _command(key: str, action: str, what: str, id: str) -> Binding:
 
 
 class FindBar(Vertical):
-    """Finds as one types, and goes through what it found."""
+    """A search bar that finds as the user types, and goes from match to match."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", show=False),
@@ -64,7 +64,7 @@ class FindBar(Vertical):
         return TextSearch(self.query_one("#find", Input).value, self._case, self._pattern)
 
     def open(self, *, replacing: bool) -> None:
-        """Show the bar, with what is selected in it."""
+        """Show the bar, with the selected text in its field."""
         draft = self._editor.sheet.draft
         self._origin = draft.selection.start
         self.display = True
@@ -79,7 +79,7 @@ class FindBar(Vertical):
         self._look(move=False)
 
     def find_again(self, *, forwards: bool) -> None:
-        """Go to the next match of what was looked for last, or ask what to look for."""
+        """Go to the next match of the last search, or ask for a search text."""
         if not self.search.wanted:
             self.open(replacing=False)
         else:
@@ -105,7 +105,7 @@ class FindBar(Vertical):
             self._replace_one()
 
     def _look(self, *, move: bool) -> None:
-        """Mark what is found, show the first one behind where the search began, and begin to count."""
+        """Mark the matches, show the first one behind where the search began, and begin to count."""
         search, draft = self.search, self._editor.sheet.draft
         self._editor.search, told = None, ""
         try:
@@ -124,7 +124,7 @@ class FindBar(Vertical):
             self._counting = asyncio.create_task(self._count(search))
 
     async def _count(self, search: TextSearch) -> None:
-        """Say how often something is found, once nothing is typed for a moment."""
+        """Show the number of matches, once nothing was typed for a moment."""
         await asyncio.sleep(_PAUSE)
         ended = Event()
         try:

@@ -1,4 +1,4 @@
-"""What keys write into a text or a field."""
+"""The characters that keys type into a text or a field."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _KITTY_KEYS = range(0xE000, 0xE080)
 
 
 def written_by(key: events.Key) -> str | None:
-    """The character that a key writes; None if it is a command.
+    """The character that a key types; None if the key is a command.
 
-    What is not printable by Python's account is text nevertheless: joiners, no-break spaces, soft
-    hyphens, marks of direction, separators of lines, and characters that are newer than Python's tables.
+    Text includes characters that Python calls unprintable: joiners, no-break spaces, soft hyphens, direction marks,
+    line separators, and characters newer than Python's tables.
     """
     character = key.character
     if character is None or _MODIFIERS & set(key.key.split("+")):
@@ -32,7 +32,7 @@ def written_by(key: events.Key) -> str | None:
 
 
 class Field(Input):
-    """An input of one line that takes every character that the text takes."""
+    """A one-line input that accepts every character that the text accepts."""
 
     def on_key(self, event: events.Key) -> None:
         text = written_by(event)
@@ -44,7 +44,7 @@ class Field(Input):
             event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Take the first line, and leave what does not end a line in it."""
+        """Paste the first line; characters other than line endings stay in it."""
         event.stop()
         event.prevent_default()
         self.replace(plain_newlines(event.text).partition("\n")[0], *self.selection)

@@ -24,7 +24,7 @@ HINTS = [
 
 
 class MistakeList(Rows):
-    """A row for each mistake; the row of the one at the cursor is the chosen one."""
+    """A list with a row for each mistake; the row of the one at the cursor is chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "app.fix('this')", "Fix", show=False),
@@ -40,7 +40,7 @@ class MistakeList(Rows):
         self._shown: object = None
 
     def update_from(self, sheet: Sheet) -> None:
-        """Show the mistakes of a sheet, if they are others or the cursor is at another one."""
+        """Show the mistakes of a sheet, if they or the one at the cursor have changed."""
         mistakes = sheet.mistakes
         here = mistakes.here
         shown = (sheet, mistakes.findings.revision, here)
@@ -53,7 +53,7 @@ class MistakeList(Rows):
 
 
 def mistake_lines(sheet: Sheet) -> list[tuple[str, str]]:
-    """The mistakes of a sheet in words, each with its confidence."""
+    """A description of each mistake of a sheet, and its confidence."""
     buffer, found = sheet.draft.buffer, list(sheet.mistakes.findings)
     places = []
     for one in found:

@@ -1,4 +1,4 @@
-"""Keys in their order: what a key begins is done, or asks something, before the next key is taken."""
+"""The order of keys: the command of a key is done, or has asked its question, before the next key is handled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.app import App
 
 
 class Begun:
-    """What is under way before a key is pressed, to tell from it what the key has begun."""
+    """The commands that run before a key is handled, so that those it starts can be told from them."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
@@ -18,10 +18,10 @@ class Begun:
         self._workers = set(app.workers)
 
     async def settled(self) -> None:
-        """Wait until the commands that a key has begun, or gone on with by an answer, are done or ask what they
-        want to know.
+        """Wait until the commands that a key has started, or continued by an answer, are done or ask a question.
 
-        An app that ends waits for its widgets, and its commands go on until then: nobody must wait for them.
+        When the app exits it waits for its widgets while commands still run, so widgets must not wait for commands
+        then.
         """
         while self._app.is_running and not self._app._exit and self._under_way():
             await asyncio.sleep(0)
@@ -36,7 +36,7 @@ class Begun:
 
 
 async def keys_before_are_taken(app: App[Any]) -> None:
-    """Wait until the widget that has the focus has taken all keys that were passed on to it."""
+    """Wait until the focused widget has handled all keys that were passed to it."""
     settled = None
     while (widget := app.focused) is not None and widget is not settled:
         done = asyncio.Event()
@@ -47,6 +47,6 @@ async def keys_before_are_taken(app: App[Any]) -> None:
 
 
 def is_taken_by_all(app: App[Any], key: str) -> bool:
-    """Whether a key is for the screen or the app before the widget that has the focus."""
+    """Whether the screen or the app handles a key before the focused widget does."""
     chain = [bindings.key_to_bindings.get(key, ()) for _, bindings in app.screen._binding_chain]
     return any(binding.priority for bindings in chain for binding in bindings)

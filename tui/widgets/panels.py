@@ -1,4 +1,4 @@
-"""What can be seen of a run beside its text: log, options, branches, statistics, and the timeline."""
+"""The panels of a run beside its text: log, options, branches, statistics, and the timeline."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def percent(probability: float | None) -> str:
-    """A probability for people; nothing where it is not known."""
+    """A probability as a percentage; empty if it is unknown."""
     if probability is None:
         return ""
     return "<1%" if 0 < probability < 0.01 else f"{probability:.0%}"
 
 
 def log_lines(run: DraftRun) -> list[tuple[str, str]]:
-    """The steps of the branch that is shown."""
+    """The description and probability of each step of the branch that is shown."""
     lines = [("   0  Start", "")]
     for node in run.path[1:]:
         if node.taken is not None:
@@ -42,7 +42,7 @@ def log_lines(run: DraftRun) -> list[tuple[str, str]]:
 
 
 def option_lines(node: Node) -> list[tuple[str, str]]:
-    """What could have been done in the place of a step, with a bar for how likely it was."""
+    """The alternatives to a step, each with a bar for its probability."""
     if node.taken is None:
         return []
     lines = []
@@ -55,7 +55,7 @@ def option_lines(node: Node) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Branch:
-    """A stretch of steps without a fork; `end` is its last."""
+    """A sequence of steps without a fork; `end` is its last."""
 
     label: str
     steps: str
@@ -64,7 +64,7 @@ class Branch:
 
 
 def branches(run: DraftRun) -> list[Branch]:
-    """The tree of a run, one entry for each stretch between forks."""
+    """The tree of a run, one entry for each sequence between forks."""
     found: list[Branch] = []
     on_path = set(map(id, run.path))
     pending = [(run.root, 0)]
@@ -83,7 +83,7 @@ def branches(run: DraftRun) -> list[Branch]:
 
 
 def figures(statistics: Statistics, width: int) -> str:
-    """The statistics in words and one small picture."""
+    """The statistics as text, with one small chart."""
     lines = [("Actions", f"{statistics.actions}")]
     if statistics.actions_per_token is not None:
         lines.append(("Actions per token", f"{statistics.actions_per_token:.2f}"))
@@ -105,11 +105,11 @@ def figures(statistics: Statistics, width: int) -> str:
 
 
 class Figures(Static, can_focus=True):
-    """Text that can have the focus, so that keys still reach the panel."""
+    """A text that can have the focus, so that keys still reach the panel."""
 
 
 class SidePanel(Vertical):
-    """Log, options, branches and statistics of the run, one at a time."""
+    """The log, options, branches and statistics of the run, one at a time."""
 
     NAMES = ("Log", "Options", "Branches", "Figures")
 
@@ -152,7 +152,7 @@ class SidePanel(Vertical):
             self.focus_content()
 
     def action_turn(self, by: int) -> None:
-        """Show the next panel."""
+        """Show the next view."""
         index = (self.NAMES.index(self.active) + by) % len(self.NAMES)
         self.activate(self.NAMES[index])
 
@@ -183,7 +183,7 @@ class SidePanel(Vertical):
             rows.fill([(b.label, b.steps) for b in self._branches], here[-1] if here else 0)
 
     def on_resize(self) -> None:
-        """The picture among the figures is as wide as the panel, whose width is known late."""
+        """Draw the chart again: its width is that of the panel, which is known late."""
         if self.active == "Figures":
             self.update_from(self._run)
 
@@ -192,7 +192,7 @@ class SidePanel(Vertical):
         self.activate(self.NAMES[event.index])
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
-        """Walking through the log walks through the run."""
+        """Show the step chosen in the log."""
         event.stop()
         if self._run is not None and event.rows.id == "Log":
             self.post_message(self.GoTo(self._run.path[event.index]))
@@ -208,7 +208,7 @@ class SidePanel(Vertical):
 
 
 class Timeline(Widget, can_focus=True):
-    """The run from its first step to its last, to be scrubbed through."""
+    """A slider from the first step of the run to its last."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"timeline--past", "timeline--future", "timeline--move", "timeline--here"}
 
@@ -236,7 +236,7 @@ class Timeline(Widget, can_focus=True):
         self.refresh()
 
     def _bar(self) -> tuple[int, int]:
-        """Where the bar starts and how wide it is."""
+        """The first column and the width of the bar."""
         total = len(str(len(self.run.path) - 1)) if self.run else 1
         return 2 * total + 4, max(4, self.size.width - 2 * total - 5)
 

@@ -1,4 +1,4 @@
-"""A list of rows, one of which is the chosen one."""
+"""A list of rows, one of which is chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 
 class Rows(ScrollView, can_focus=True):
-    """A list of which only the rows on the screen are drawn; one of them is the chosen one."""
+    """A list that draws only the rows on the screen; one of them is chosen."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--chosen", "rows--faint", "rows--later"}
 
@@ -35,20 +35,20 @@ class Rows(ScrollView, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """The chosen row is another."""
+        """Another row was chosen."""
 
         rows: Rows
         index: int
 
     @dataclass
     class Taken(Message):
-        """A row was taken with Enter or a second click."""
+        """The chosen row was confirmed with Enter or a second click."""
 
         rows: Rows
         index: int
 
     def __init__(self, empty: str, lines: Sequence[tuple[str, str]] = (), *, id: str | None = None) -> None:
-        """Rows that are there from the start can be chosen by the first key."""
+        """Rows that are given here can be chosen by the first key."""
         super().__init__(id=id)
         self._empty = empty
         self.lines = lines
@@ -60,13 +60,13 @@ class Rows(ScrollView, can_focus=True):
         self.virtual_size = Size(0, len(self.lines))
 
     def say(self, empty: str) -> None:
-        """What to show where there are no rows."""
+        """Set the text for an empty list."""
         if empty != self._empty:
             self._empty = empty
             self.refresh()
 
     def fill(self, lines: Sequence[tuple[str, str]], chosen: int, now: int | None = None) -> None:
-        """Show these rows, each with something at its right edge."""
+        """Show these rows, each a text and a text for the right edge."""
         self.lines = lines
         self.chosen = max(0, min(chosen, len(lines) - 1))
         self.now = len(lines) if now is None else now
@@ -78,7 +78,7 @@ class Rows(ScrollView, can_focus=True):
         self._reveal()
 
     def _reveal(self) -> None:
-        """Show the chosen row, and as far as there is room two on each side."""
+        """Scroll to the chosen row, and if there is room to two rows on each side."""
         if self.lines and self.is_attached:
             beside = max(0, min(2, (self.size.height - 1) // 2))
             area = Area(0, max(0, self.chosen - beside), 1, 2 * beside + 1)

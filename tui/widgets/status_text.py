@@ -1,4 +1,4 @@
-"""What the status line says of a text: what its run is doing, and where the cursor is."""
+"""The texts of the status line: the state of the run, and the place of the cursor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDINGS = {
 
 
 def run_in_words(sheet: Sheet, waited: float) -> str:
-    """What the run of a sheet is doing; for its model it has `waited` so many seconds."""
+    """The state of the run of a sheet; it has waited `waited` seconds for its model."""
     if review := sheet.review:
         left = len(review.open_items)
         return f"change {review.number} of {len(review.items)} · {left} to decide"
@@ -45,7 +45,7 @@ def _ending(run: DraftRun) -> str | None:
 
 
 def mistakes_in_words(sheet: Sheet) -> str:
-    """The mistake at the cursor, or how many there are."""
+    """The mistake at the cursor, or the number of mistakes."""
     mistakes = sheet.mistakes
     if here := mistakes.here:
         return f"{here.says} · {here.kind} · {here.confidence:.0%}"
@@ -60,7 +60,7 @@ def place_in_words(sheet: Sheet) -> str:
 
 
 def extent_in_words(sheet: Sheet) -> str:
-    """How many words there are, or how much is selected."""
+    """The number of words, or the size of the selection."""
     selection = sheet.draft.selection
     if selection.empty:
         return counted(sheet.words.number, "word")

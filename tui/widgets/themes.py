@@ -1,4 +1,4 @@
-"""The two themes: calm backgrounds, and one accent for the model."""
+"""The two colour themes: calm backgrounds, and one accent for the model."""
 
 from __future__ import annotations
 

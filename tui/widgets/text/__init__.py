@@ -1,1 +1,1 @@
-"""The widget that shows a text: its rows, what is drawn on them, and the keys and mouse that edit it."""
+"""The text widget: its rows, their drawing, and the keys and mouse that edit the text."""

@@ -1,4 +1,4 @@
-"""The widget in which a sheet is edited: what keys, the clipboard and the mouse do to its text."""
+"""The widget that edits a sheet by keys, clipboard and mouse."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _PASTED = 200
 
 
 def typed_text(key: events.Key) -> str | None:
-    """The text that a key stands for; None if it is a command."""
+    """The text that a key types; None if the key is a command."""
     return _WRITTEN.get(key.key) or written_by(key)
 
 
 class Editor(TextView, can_focus=True):
-    """Takes keys and mouse; the draft changes the text."""
+    """The text widget with keys and mouse, which edit its draft."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         each.binding for command in TEXT_COMMANDS for each in (command, command.selects) if each is not None
@@ -47,7 +47,7 @@ class Editor(TextView, can_focus=True):
 
     @dataclass
     class Typed(Message):
-        """Keys that came at once and stand for text."""
+        """Keys that arrived at once and type text."""
 
         keys: list[events.Key]
 
@@ -68,12 +68,12 @@ class Editor(TextView, can_focus=True):
         super().show(sheet)
 
     def select(self, selection: Selection, *, keep_goal: bool = False) -> None:
-        """Move the cursor and show it."""
+        """Move the cursor and scroll to it."""
         self._draft.select(selection)
         self._after_own(keep_goal=keep_goal)
 
     def type(self, text: str, kind: Kind = "other") -> None:
-        """Put text in the place of the selection."""
+        """Replace the selection by text."""
         selection = self._draft.selection
         self._draft.edit(selection.start, selection.end, text, kind)
         self._after_own()
@@ -88,10 +88,10 @@ class Editor(TextView, can_focus=True):
     # Keys
 
     async def on_key(self, event: events.Key) -> None:
-        """Type, or carry out what the key is bound to.
+        """Type a key's text, or run the command bound to it.
 
-        Both happen here, so that keys that come faster than they are handled keep their order. A key that
-        means nothing now ends here too: further on it could meet what the keys behind it have begun.
+        Both happen here, so that keys that arrive faster than they are handled keep their order. A key that means
+        nothing is stopped here too: passed on, it could reach a dialog that a later key has opened.
         """
         if self._is_left():
             # A key before this one has opened a field or a dialog, and this one is meant for that.
@@ -111,7 +111,7 @@ class Editor(TextView, can_focus=True):
             self._asking = self.app.screen if self.app.screen is not self.screen else None
 
     async def on_editor_typed(self, event: Editor.Typed) -> None:
-        """Put what was typed at once into the text, and draw it once; undo takes it back as if typed slowly."""
+        """Insert text that was typed at once and draw it once; undo treats it as typed slowly."""
         event.stop()
         if self._is_left():
             for key in event.keys:
@@ -128,7 +128,7 @@ class Editor(TextView, can_focus=True):
         self._after_own()
 
     def _is_left(self) -> bool:
-        """Whether keys are meant for a field or a dialog that a key before them has opened."""
+        """Whether keys are meant for a field or a dialog that an earlier key has opened."""
         asking = self._asking is not None and self.app.screen is self._asking
         return asking or isinstance(self.app.focused, Input)
 
@@ -138,7 +138,7 @@ class Editor(TextView, can_focus=True):
             self.type(text)
 
     def action_move(self, where: str, selecting: bool = False) -> None:
-        """Move the cursor; with `selecting`, the selection goes along."""
+        """Move the cursor; `selecting` extends the selection."""
         selection = self._draft.selection
         if not selecting and not selection.empty and where in ("left", "right"):
             # The arrows leave a selection at the side they point to.
@@ -216,7 +216,7 @@ class Editor(TextView, can_focus=True):
         self.release_mouse()
 
     def on_click(self, event: events.Click) -> None:
-        """A second click selects the word, a third one the line."""
+        """Select the word with a second click, the line with a third."""
         if event.chain < 2 or self._on_scrollbar(event):
             return
         offset = self.viewport.offset_at(event.x, event.y)

@@ -1,7 +1,7 @@
-"""Text that is shown and is not there: what a run has erased, or what a change would give back.
+"""Ghost text, which is drawn but is not in the text: what a run has erased, or what a change would restore.
 
-The editor lays out a buffer with ghost text as it does a plain one. Ghosts hold no line endings, so lines keep their
-numbers; only places within a line are elsewhere on the screen than in the text.
+The editor lays out a buffer with ghost text as it does a plain one. Ghosts hold no line endings, so line numbers stay
+the same; only offsets within a line differ between screen and text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """Text shown before the character at `at`; a last part of it may be bare of the style."""
+    """A ghost text drawn before the character at `at`; its last `bare` characters are drawn without the style."""
 
     at: int
     text: str
@@ -32,17 +32,19 @@ class Ghost:
 
 
 def shown_as(text: str) -> str:
-    """Text as a ghost shows it: line endings as marks, and of very long text the two ends."""
+    """Text as a ghost shows it: line endings as symbols, and of very long text only the two ends."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     return _LINE_ENDING.sub("↵", text)
 
 
 class GhostBuffer:
-    """A buffer with ghosts in it. Its places are those of the screen; `shown` and `real` lead to and fro."""
+    """A buffer with ghosts in it. Its offsets are those on the screen; `shown` and `real` convert from and to the
+    text's.
+    """
 
     def __init__(self, buffer: Buffer, ghosts: Sequence[Ghost] = ()) -> None:
-        """`ghosts` come in the order of their places."""
+        """`ghosts` are sorted by their offsets."""
         self._buffer = buffer
         self.ghosts = tuple(ghost for ghost in ghosts if ghost.text)
         self._places = [ghost.at for ghost in self.ghosts]
@@ -58,22 +60,22 @@ class GhostBuffer:
         return self._buffer.line_count
 
     def shown(self, offset: int) -> int:
-        """Where the character at `offset` is shown: behind the ghosts before it."""
+        """The screen offset of the character at `offset`, behind the ghosts before it."""
         return offset + self._sizes[bisect_right(self._places, offset)]
 
     def shown_before(self, offset: int) -> int:
-        """Where the ghosts before the character at `offset` begin."""
+        """The screen offset at which the ghosts before the character at `offset` begin."""
         return offset + self._sizes[bisect_left(self._places, offset)]
 
     def real(self, shown: int) -> int:
-        """The offset of what is shown somewhere; of a ghost, that of the character it stands before."""
+        """The text offset of a screen offset; inside a ghost, that of the character behind it."""
         index = self._ghosts_before(shown)
         if index and shown < self._starts(index - 1) + len(self.ghosts[index - 1].text):
             return self._places[index - 1]
         return shown - self._sizes[index]
 
     def in_ghost(self, shown: int) -> bool:
-        """Whether a place lies inside a ghost, and not at its start."""
+        """Whether a screen offset lies inside a ghost, and not at its start."""
         index = self._ghosts_before(shown)
         if not index:
             return False
@@ -81,11 +83,11 @@ class GhostBuffer:
         return start < shown < start + len(self.ghosts[index - 1].text)
 
     def places_between(self, start: int, end: int) -> list[int]:
-        """The offsets of the ghosts that stand between two characters' offsets."""
+        """The text offsets of the ghosts between two text offsets."""
         return self._places[bisect_right(self._places, start) : bisect_left(self._places, end)]
 
     def spans(self, start: int, end: int) -> list[tuple[int, int, Ghost]]:
-        """The ghosts of which something lies between two places, each with where it begins and ends."""
+        """The ghosts that overlap a part of the screen text, each with its start and end there."""
         found = []
         for index in range(max(self._ghosts_before(start) - 1, 0), len(self.ghosts)):
             first = self._starts(index)
@@ -100,7 +102,7 @@ class GhostBuffer:
         return self._places[index] + self._sizes[index]
 
     def _ghosts_before(self, shown: int) -> int:
-        """How many ghosts begin at or before a place."""
+        """The number of ghosts that begin at or before a screen offset."""
         return bisect_right(range(len(self.ghosts)), shown, key=self._starts)
 
     def slice(self, start: int, end: int) -> str:

@@ -1,4 +1,4 @@
-"""What lies on the text of a run: what it has just written or erased, its cursor, and changes under review."""
+"""The highlights of a run: fresh and erased text, its cursor, and changes under review."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Highlight = tuple[int, int, Style]
 
 @dataclass(frozen=True)
 class Overlay:
-    """What is not there any more and can still be seen, and what of a review is there."""
+    """What is drawn over a text: ghosts of erased or replaced text, and changes under review."""
 
     ghosts: Sequence[Ghost] = ()
     changes: Sequence[Highlight] = ()
 
     @classmethod
     def of(cls, sheet: Sheet, styles: TextStyles, now: float, bare: bool) -> Overlay:
-        """What lies over a sheet at some moment; `bare` is without colour."""
+        """The overlay of a sheet at the time `now`; `bare` is without colour."""
         if review := sheet.review:
             return cls(old_texts(review, styles, bare), review_highlights(review, styles))
         run = sheet.open_run
@@ -38,7 +38,7 @@ class Overlay:
 
 
 def around_ghosts(view: GhostBuffer, highlight: Highlight) -> Iterator[Highlight]:
-    """A highlight of the text where its characters are shown; ghosts among them stay bare."""
+    """A highlight, split where ghosts stand between its characters: these are not highlighted."""
     start, end, style = highlight
     inside = view.places_between(start, end)
     for first, last in pairwise([start, *inside, end]):
@@ -47,7 +47,7 @@ def around_ghosts(view: GhostBuffer, highlight: Highlight) -> Iterator[Highlight
 
 
 def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
-    """What the open changes have replaced, beside what they have put there; `bare` is without colour."""
+    """Ghosts of the texts that open changes have replaced, beside the new ones; `bare` is without colour."""
     here = review.current
     found = []
     for item in review.open_items:
@@ -62,7 +62,7 @@ def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
 
 
 def losses(run: DraftRun, styles: TextStyles, now: float, bare: bool) -> list[Ghost]:
-    """What the run has just erased, as long as it has not faded."""
+    """Ghosts of the text that the run has just erased, until they have faded."""
     found = []
     for at, gone in groupby(run.erased, lambda erased: erased.at):
         ages = {erased: now - erased.author.shown_at for erased in gone}
@@ -81,7 +81,7 @@ def _ghost(at: int, text: str, style: Style, bare: bool) -> Ghost:
 
 
 def review_highlights(review: Review, styles: TextStyles) -> list[Highlight]:
-    """The changes that are still open, and among them the one that is looked at."""
+    """The highlights of the open changes; the current one differs."""
     here = review.current
     return [
         (item.patch.start, item.patch.end, styles.new_here if item is here else styles.new)
@@ -90,7 +90,7 @@ def review_highlights(review: Review, styles: TextStyles) -> list[Highlight]:
 
 
 def run_highlights(run: DraftRun, styles: TextStyles, now: float, start: int, end: int) -> list[Highlight]:
-    """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
+    """The highlights of the region, fresh insertions, recent moves, and the model's cursor."""
     region = run.region
     highlights: list[Highlight] = [(region.start, region.end, styles.region)]
     offset = max(start, region.start)
@@ -107,7 +107,7 @@ def run_highlights(run: DraftRun, styles: TextStyles, now: float, start: int, en
 
 
 def _trail_highlights(run: DraftRun, styles: TextStyles, trail: Trail, now: float) -> Iterator[Highlight]:
-    """The characters that the model's cursor has just passed, fainter with distance and time."""
+    """The characters that the model's cursor has just passed, fading with distance and time."""
     strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
     reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
     direction = 1 if trail.start > trail.end else -1

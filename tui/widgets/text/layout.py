@@ -1,7 +1,7 @@
-"""Characters to cells and lines to rows: what a text looks like at some width, computed only where it is looked at.
+"""The layout of a text: characters to cells and lines to rows at some width, computed only where it is shown.
 
-A place in the view is an offset in the text, never a number of rows, so opening and scrolling cost what
-is on the screen, however long the text and its lines are.
+A place in the view is an offset in the text, never a number of rows, so opening and scrolling cost what is on the
+screen, however long the text and its lines are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STAND_IN = "·"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A character as it is seen (with its combining marks): the text from `start` to `end`, at column `x`."""
+    """A character on the screen (with its combining marks): the text from `start` to `end`, at column `x`."""
 
     start: int
     end: int
@@ -73,15 +73,15 @@ class Row:
 
     @property
     def shown(self) -> str:
-        """The row as it is printed."""
+        """The row as printed."""
         return self.text if self.cells is None else "".join([cell.shown for cell in self.cells])
 
 
 @lru_cache(maxsize=4096)
 def wrap(text: str, width: int | None, tab: int) -> tuple[Row, ...]:
-    """The rows of a unit in `width` cells, one row for None; words are kept whole where they fit.
+    """The rows of a unit in `width` cells, or one row if that is None; words are kept whole if they fit.
 
-    A space may hang one cell over the width, where the cursor after the last word needs a place anyway.
+    A space may extend one cell beyond the width, where the cursor after the last word needs a place anyway.
     """
     if text.isascii() and text.isprintable():
         return _wrap_plain(text, width)
@@ -164,8 +164,7 @@ def _cells(text: str, tab: int) -> list[Cell]:
 
 
 def _shown_as(character: str) -> str:
-    """A character as it can be printed: spaces of all kinds as those of their width, what no terminal shows as a
-    dot."""
+    """A printable form of a character: a space as spaces of its width, and an unprintable one as a dot."""
     if character.isprintable() or character in _INVISIBLE:
         return character
     if unicodedata.category(character) == "Zs":
@@ -174,8 +173,9 @@ def _shown_as(character: str) -> str:
 
 
 def _with_letters_apart(text: str) -> str:
-    """A text of the same length in which pictures alone are joined; letters beside a joiner fill cells of their own
-    in terminals."""
+    """A text of the same length in which joiners join only pictures; terminals draw joined letters in cells of their
+    own.
+    """
     if _JOINER not in text:
         return text
     return "".join(
@@ -184,13 +184,13 @@ def _with_letters_apart(text: str) -> str:
 
 
 def _is_picture(character: str) -> bool:
-    """Whether a character is a symbol or, behind one, tells how that is drawn."""
+    """Whether a character is a symbol, or a modifier of the symbol before it."""
     return character == _VARIATION or unicodedata.category(character) in ("So", "Sk")
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenRow:
-    """A row of the screen: where its unit starts, which of the unit's rows it is, and its line."""
+    """A row of the screen: the start of its unit, its index in the unit, and its line."""
 
     unit: int
     index: int
@@ -220,7 +220,7 @@ class ScreenRow:
 
 
 class Lines(Protocol):
-    """What is asked of a text that is laid out."""
+    """The interface of a text that can be laid out."""
 
     @property
     def length(self) -> int: ...
@@ -233,7 +233,7 @@ class Lines(Protocol):
 
 
 class Layout:
-    """A text at some width."""
+    """The layout of a text at some width."""
 
     def __init__(self, buffer: Lines, width: int | None, tab: int = 4) -> None:
         self.buffer = buffer
@@ -253,7 +253,7 @@ class Layout:
         return self._make(unit, index, rows, line, start, end)
 
     def following(self, place: ScreenRow) -> ScreenRow | None:
-        """The row below, None at the end."""
+        """The row below; None at the end."""
         end = self.buffer.line_end(place.line)
         rows = self._rows(place.unit, end)
         start = self.buffer.line_start(place.line)
@@ -266,7 +266,7 @@ class Layout:
         return None
 
     def preceding(self, place: ScreenRow) -> ScreenRow | None:
-        """The row above, None at the start."""
+        """The row above; None at the start."""
         if place.start == 0 and place.first_of_line:
             return None
         if place.first_of_line:
@@ -274,7 +274,7 @@ class Layout:
         return self.place(place.start - 1)
 
     def from_place(self, place: ScreenRow, count: int) -> list[ScreenRow]:
-        """Up to `count` rows, `place` the first."""
+        """Up to `count` rows, beginning with `place`."""
         places: list[ScreenRow] = []
         current: ScreenRow | None = place
         while current is not None and len(places) < count:
@@ -283,7 +283,7 @@ class Layout:
         return places
 
     def moved(self, place: ScreenRow, rows: int) -> ScreenRow:
-        """The row so many rows below, or above if negative, as far as there are any."""
+        """The row `rows` rows below, or above if negative, as far as there are rows."""
         step = self.following if rows > 0 else self.preceding
         for _ in range(abs(rows)):
             other = step(place)

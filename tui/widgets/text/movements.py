@@ -1,4 +1,4 @@
-"""Where the cursor goes: by characters, words, rows and pages, and what a double click selects."""
+"""The cursor's movements by characters, words, rows and pages, and the selections of double clicks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERTICAL = ("up", "down", "page_up", "page_down")
 
 
 class Movements:
-    """The movements of the cursor in what a viewport shows."""
+    """The targets of cursor movements in a viewport."""
 
     def __init__(self, viewport: Viewport) -> None:
         self._viewport = viewport
@@ -31,7 +31,7 @@ class Movements:
         return self._viewport.sheet.draft.buffer
 
     def forget_goal(self) -> None:
-        """The next movement up or down keeps to the column in which the cursor is then."""
+        """Let the next movement up or down start from the cursor's own column."""
         self._goal = None
 
     @staticmethod
@@ -40,7 +40,7 @@ class Movements:
         return where in _VERTICAL
 
     def target(self, where: str, cursor: int) -> int:
-        """Where a movement leads from the cursor."""
+        """The offset to which a movement leads from the cursor."""
         if where in _VERTICAL:
             return self._vertical(where, cursor)
         layout = self._viewport.layout_of(self._buffer)
@@ -57,7 +57,7 @@ class Movements:
         return ways[where]()
 
     def erasing_target(self, where: str, cursor: int) -> int:
-        """How far a key erases: Backspace takes the last mark of a combined character, not the whole of it."""
+        """The offset up to which a key erases: Backspace removes the last mark of a combined character alone."""
         before = self._buffer.slice(cursor - 1, cursor)
         if where == "left" and before and (unicodedata.combining(before) or before in _JOINERS):
             return cursor - 1
@@ -74,14 +74,14 @@ class Movements:
         return cursor + (found.end() if found else len(after))
 
     def _row_end(self, cursor: int) -> int:
-        """The row's end; from there the line's."""
+        """The row's end; if the cursor is there, the line's."""
         view = self._viewport.view
         place = self._viewport.layout.place(view.shown(cursor))
         end = view.real(place.offset_at(1 << 30))
         return self._buffer.line_end(place.line) if cursor == end else end
 
     def _row_start(self, cursor: int) -> int:
-        """The row's start; from there the line's; from its first word and back, where it is indented."""
+        """The row's start; from there the line's; in an indented line, its first word and its start in turn."""
         view = self._viewport.view
         place = self._viewport.layout.place(view.shown(cursor))
         start = view.real(place.start)
@@ -116,7 +116,7 @@ class Movements:
         return Selection(self._buffer.line_start(line), self._buffer.line_start(line + 1))
 
     def word_at(self, offset: int) -> Selection:
-        """The word around a place; nothing between words."""
+        """The word around a place; an empty selection between words."""
         line = self.line_at(offset)
         text = self._buffer.slice(max(line.start, offset - REACH), offset)
         before = re.search(r"\w*\Z", text)

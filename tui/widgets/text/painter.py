@@ -1,4 +1,4 @@
-"""Drawing the rows of a text: line numbers, the text under its highlights, and the scrollbar."""
+"""The drawing of a text's rows: line numbers, the text with its highlights, and the scrollbar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT_ROWS = 2000
 
 
 class Painter:
-    """Draws what a viewport shows, in the styles of one theme."""
+    """The painter of a viewport's rows, in the styles of one theme."""
 
     def __init__(self, viewport: Viewport, styles: TextStyles) -> None:
         self.styles = styles
@@ -27,7 +27,7 @@ class Painter:
         self._plain: dict[object, Strip] = {}
 
     def line(self, y: int, now: float, matches: Sequence[tuple[int, int]], *, focused: bool) -> Strip:
-        """Row `y` of the widget at some moment; `matches` are what a search has found."""
+        """Row `y` of the widget at the time `now`; `matches` are the matches of a search."""
         rows, width = self._viewport.rows(), self._viewport.width
         bar = self._scrollbar(y, rows)
         if y >= len(rows):
@@ -62,7 +62,7 @@ class Painter:
         return Segment(f"{number:>{width - 2}}  ", style)
 
     def _painted(self, place: ScreenRow, highlights: list[Highlight]) -> list[Segment]:
-        """A row with highlights on it."""
+        """The segments of a row with highlights."""
         row, unit = place.row, place.unit
         segments = []
         if row.cells is None:
@@ -91,7 +91,7 @@ class Painter:
     def _highlights(
         self, place: ScreenRow, now: float, matches: Sequence[tuple[int, int]], focused: bool
     ) -> list[Highlight]:
-        """What is painted on a row, the lowest highlight first; a line's ending is one character wide."""
+        """The highlights of a row, the lowest first; a line ending counts as one character wide."""
         styles, sheet, view = self.styles, self._viewport.sheet, self._viewport.view
         selection, changes = sheet.draft.selection, self._viewport.changes
         start, end = place.start, place.end + place.last_of_line
@@ -128,5 +128,5 @@ class Painter:
 
 
 def _meeting(highlights: Sequence[Highlight], start: int, end: int) -> list[Highlight]:
-    """The highlights of which something lies between two places."""
+    """The highlights that overlap a part of the text."""
     return [highlight for highlight in highlights if highlight[0] < end and highlight[1] > start]

@@ -1,4 +1,4 @@
-"""How things look in the editor: the styles of its theme, and how what is new or gone fades."""
+"""The styles of the editor in its theme, and the fading of new and erased text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FADE_STEPS = 8
 
 @dataclass(frozen=True)
 class TextStyles:
-    """The styles of the editor in its present theme, made once and used for every row."""
+    """The styles of the editor in its present theme, computed once and used for every row."""
 
     base: Style
     gutter: Style
@@ -83,10 +83,10 @@ class TextStyles:
 
 
 def _over(style: Style) -> Style:
-    """A style that leaves the colour of the letters as it is."""
+    """The style without its foreground colour."""
     return Style(bgcolor=style.bgcolor, bold=style.bold, underline=style.underline)
 
 
 def fade_step(since: float) -> int:
-    """How far something has faded that was new so many seconds ago."""
+    """The step of fading, `since` seconds after the text was new."""
     return max(min(int(since / FADE_SECONDS * _FADE_STEPS), _FADE_STEPS - 1), 0)

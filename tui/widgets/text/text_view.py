@@ -1,4 +1,4 @@
-"""The widget that shows a sheet: it draws it, keeps it in place, and follows the model's cursor."""
+"""The widget that shows a sheet: it draws the text, scrolls it, and follows the model's cursor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKING = 0.2
 
 
 class TextView(Widget):
-    """Shows one sheet at a time: the viewport chooses its rows, and the painter draws them."""
+    """A view of one sheet at a time: the viewport chooses its rows, and the painter draws them."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "editor--gutter",
@@ -56,7 +56,7 @@ class TextView(Widget):
 
     @dataclass
     class Changed(Message):
-        """The text, the selection or the view is another."""
+        """The text, the selection or the scroll position has changed."""
 
         text_view: TextView
 
@@ -76,7 +76,7 @@ class TextView(Widget):
         return self.viewport.sheet
 
     def show(self, sheet: Sheet) -> None:
-        """Show another sheet, where it was last looked at."""
+        """Show another sheet, at its last scroll position."""
         self.viewport.sheet = sheet
         self.changed()
 
@@ -96,7 +96,7 @@ class TextView(Widget):
 
     @property
     def can_draw(self) -> bool:
-        """Whether it has its styles: while the app begins, ends or reads them anew, a frame may come without."""
+        """Whether the styles are loaded; a frame may be due without them while the app begins, ends or reloads them."""
         return bool(self._component_styles)
 
     @property
@@ -117,7 +117,7 @@ class TextView(Widget):
     # Changes
 
     def changed(self) -> None:
-        """Draw what is there now, and tell the others."""
+        """Draw the present state, and post `Changed`."""
         self._pass_time()
         self._find_matches()
         self.refresh()
@@ -141,13 +141,13 @@ class TextView(Widget):
             self._matches = [(start + a, start + b) for a, b in found]
 
     def look_again(self) -> None:
-        """The text was changed by other hands: the model's, or the disk's."""
+        """Update after a change of the text by the model or from disk."""
         self._pass_time()
         self.viewport.follow_model()
         self.changed()
 
     def fade(self) -> None:
-        """Draw what fades as it looks now."""
+        """Draw fading text again."""
         self._pass_time()
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""The part of a sheet that is on the screen: its rows, the cursor's place among them, and scrolling."""
+"""The part of a sheet that is on the screen: its rows, the place of the cursor, and scrolling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOM_FOR_NUMBERS = 30
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The room that a text has on the screen, and how it is laid out there."""
+    """The size and layout options of a text on the screen."""
 
     size: Size
     line_numbers: bool
@@ -28,10 +28,10 @@ class Shape:
 
 
 class Viewport:
-    """Which rows of a sheet are shown. Where the view begins is kept by the sheet itself."""
+    """The rows of a sheet that are shown. The sheet itself holds the scroll position."""
 
     def __init__(self, sheet: Sheet, shape: Callable[[], Shape], overlay: Callable[[Sheet], Overlay]) -> None:
-        """`shape` and `overlay` are asked anew: the room may change, and what is drawn over the text fades."""
+        """`shape` and `overlay` are called for each frame: the size may change, and the overlay fades."""
         self.sheet = sheet
         self._shape = shape
         self._read_overlay = overlay
@@ -61,18 +61,18 @@ class Viewport:
 
     @property
     def text_width(self) -> int:
-        """The cells of a row that text may fill: beside it are numbers, the cursor's cell and the scrollbar."""
+        """The cells of a row for text, without line numbers, the cursor's cell and the scrollbar."""
         return max(self.width - self.gutter_width - 2, 4)
 
     @property
     def view(self) -> GhostBuffer:
-        """The text as it is on the screen, with what is shown and is not there."""
+        """The text as on the screen, with ghost text."""
         self._read()
         return self._view
 
     @property
     def changes(self) -> Sequence[Highlight]:
-        """The changes under review that are in the text."""
+        """The highlights of the changes under review."""
         self._read()
         return self._overlay.changes
 
@@ -84,21 +84,21 @@ class Viewport:
             self._view_for = key
 
     def read_again(self) -> None:
-        """What is drawn over the text may be another, as time has passed."""
+        """Compute the overlay again, because time has passed."""
         self._view_for = None
 
     @property
     def layout(self) -> Layout:
-        """The view in rows."""
+        """The layout of the view."""
         return self.layout_of(self.view)
 
     def layout_of(self, text: Lines) -> Layout:
-        """A text in rows as wide as those on the screen."""
+        """The layout of another text at the same width."""
         shape = self._shape()
         return Layout(text, self.text_width if shape.word_wrap else None, shape.tab_width)
 
     def rows(self) -> list[ScreenRow]:
-        """The rows on the screen, in the places of the view."""
+        """The rows on the screen, in offsets of the view."""
         sheet, view = self.sheet, self.view
         key = (id(sheet), sheet.draft.version, view.ghosts, sheet.top, self._shape())
         if key != self._rows_for:
@@ -110,17 +110,17 @@ class Viewport:
 
     @property
     def shown(self) -> tuple[int, int]:
-        """From where to where the text is on the screen."""
+        """The first and last offset of the text on the screen."""
         rows = self.rows()
         return self.view.real(rows[0].start), self.view.real(rows[-1].end)
 
     def screen_text(self) -> list[str]:
-        """The text of each row on the screen, as printed, for those who compare."""
+        """The text of each row on the screen, as printed, for tests."""
         return [place.row.shown for place in self.rows()]
 
     @property
     def cursor_place(self) -> Offset | None:
-        """Where the user's cursor is on the widget; None if it is out of sight."""
+        """The position of the user's cursor on the widget; None if it is not on the screen."""
         offset = self.view.shown(self.sheet.draft.selection.cursor)
         for y, place in enumerate(self.rows()):
             if place.start <= offset <= place.end and (offset < place.end or place.last_of_line):
@@ -128,7 +128,7 @@ class Viewport:
         return None
 
     def offset_at(self, x: int, y: int) -> int:
-        """The offset of the character that is shown at a place of the widget."""
+        """The offset of the character at a position of the widget."""
         rows, view = self.rows(), self.view
         place = rows[max(0, min(y, len(rows) - 1))]
         if y >= len(rows):
@@ -145,14 +145,14 @@ class Viewport:
         self.sheet.follows_model = False
 
     def scroll_to_share(self, share: float) -> None:
-        """Scroll to a place of the text, given as a share of it from 0 to 1."""
+        """Scroll to a fraction of the text, from 0 to 1."""
         layout = self.layout
         wanted = layout.place(int(share * layout.buffer.length))
         self._put_on_top(layout, min(wanted, self._last_top(layout), key=_start))
         self.sheet.follows_model = False
 
     def _put_on_top(self, layout: Layout, place: ScreenRow, direction: int = -1) -> None:
-        """Let a row be the first on the screen, or the next that does not begin inside a ghost."""
+        """Make a row the first on the screen, or the next one that does not begin inside a ghost."""
         view = self.view
         step = layout.following if direction > 0 else layout.preceding
         while view.in_ghost(place.start) and (other := step(place)) is not None:
@@ -164,7 +164,7 @@ class Viewport:
         return layout.moved(last, 1 - max(self.height, 1))
 
     def reveal(self, offset: int, *, margin: int = _MARGIN) -> None:
-        """Scroll as little as it takes to show `offset`; far away, to the middle."""
+        """Scroll as little as necessary to show `offset`; if it is far away, to the middle."""
         layout, view = self.layout, self.view
         height = self.height
         if height <= 0:
@@ -188,7 +188,7 @@ class Viewport:
             self._put_on_top(layout, layout.moved(rows[0], shift), shift)
 
     def _rows_between(self, layout: Layout, place: ScreenRow, edge: int, direction: int) -> int:
-        """How many rows `place` is beyond the edge row; more than a screen counts as far."""
+        """The number of rows that `place` is beyond the edge row; more than a screen counts as far."""
         current: ScreenRow | None = layout.place(edge)
         count = 0
         while current is not None and count <= self.height and current.start != place.start:
@@ -208,7 +208,7 @@ class Viewport:
             sheet.left = x - self.text_width + 8
 
     def follow_model(self) -> bool:
-        """Show the model's cursor, or the change that is decided on; False if the user looks elsewhere."""
+        """Show the model's cursor, or the current change of a review; False if the user has scrolled away."""
         run, review = self.sheet.open_run, self.sheet.review
         if not self.sheet.follows_model or (run is None and review is None):
             return False
@@ -220,9 +220,9 @@ class Viewport:
         return True
 
     def settle_top(self) -> None:
-        """Rows begin elsewhere now; keep what was at the top there, and on the screen what is followed.
+        """After a change of size, keep the same text at the top, and the followed cursor on the screen.
 
-        What had to leave a small screen comes back with a large one, if nobody has scrolled since.
+        What had to leave a small screen returns with a larger one, if the user has not scrolled since.
         """
         sheet = self.sheet
         if not self.height:
