@@ -43,7 +43,7 @@ class FramingError(ReviserError):
     """The stream holds something other than messages, so the rest of it cannot be read."""
 
 
-class Messages:
+class MessageSplitter:
     """A splitter of a byte stream into the bodies of its messages."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class _Inbox:
 
     async def fill(self, chunks: AsyncIterator[bytes]) -> None:
         """Read all messages from `chunks`; raises `FramingError` where the stream cannot be read any further."""
-        messages = Messages()
+        messages = MessageSplitter()
         try:
             async for chunk in chunks:
                 for body in messages.feed(chunk):
@@ -176,7 +176,7 @@ def _cancelled_by(body: bytes) -> int | str | None:
     return id if isinstance(id, int | str) else None
 
 
-async def converse(server: ReviserServer, chunks: AsyncIterator[bytes]) -> None:
+async def serve_messages(server: ReviserServer, chunks: AsyncIterator[bytes]) -> None:
     """Handle the messages of an editor until it disconnects."""
     inbox = _Inbox()
     filling = asyncio.create_task(inbox.fill(chunks))

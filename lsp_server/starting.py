@@ -16,7 +16,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from lsp_server.connection import FramingError, MessageOutput, chunks_of_file, chunks_of_stream, converse
+from lsp_server.connection import FramingError, MessageOutput, chunks_of_file, chunks_of_stream, serve_messages
 from lsp_server.handlers import commands, features
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
@@ -75,7 +75,7 @@ def _log_to(path: Path) -> None:
         logger.addHandler(handler)
 
 
-class _Stop:
+class _SignalHandler:
     """A signal handler that ends a task in good order; it exits at a second signal, or after a time limit."""
 
     def __init__(self, task: asyncio.Task[Any]) -> None:
@@ -103,7 +103,7 @@ async def _serve(server: ReviserServer, conversation: Callable[[Lost], Awaitable
     """Serve until the editor disconnects or a signal arrives; returns the exit status."""
     task = asyncio.current_task()
     assert task is not None
-    stop = _Stop(task)
+    stop = _SignalHandler(task)
     stop.listen()
     lost = False
 
@@ -142,7 +142,7 @@ def serve_stdio(server: ReviserServer, parent: int) -> int:
 
     async def talk(lost: Lost) -> None:
         server.protocol.set_writer(MessageOutput(stdout, lost))
-        await converse(server, chunks_of_file(sys.stdin.fileno()))
+        await serve_messages(server, chunks_of_file(sys.stdin.fileno()))
 
     return _run(server, talk)
 
@@ -163,7 +163,7 @@ def serve_tcp(server: ReviserServer, host: str, port: int) -> int:
         async with listener:
             reader, writer = await client
             server.protocol.set_writer(writer)
-            await converse(server, chunks_of_stream(reader))
+            await serve_messages(server, chunks_of_stream(reader))
 
     return _run(server, talk)
 

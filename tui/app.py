@@ -35,13 +35,13 @@ from tui.settings import TuiSettings, journal_folder
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.signals import leave_on_signals
-from tui.terminal import Burst, driver_class
+from tui.terminal import KeyBurst, driver_class
 from tui.widgets.bars import TabBar
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
 from tui.widgets.find_bar import FindBar
+from tui.widgets.key_order import CommandsInProgress, is_taken_by_all, keys_before_are_taken
 from tui.widgets.keyboard import written_by
-from tui.widgets.order import Begun, is_taken_by_all, keys_before_are_taken
 from tui.widgets.panels import SidePanel, Timeline
 from tui.widgets.rows import Rows
 from tui.widgets.text.editor import Editor, typed_text
@@ -188,7 +188,7 @@ class EditorApp(App[None], inherit_bindings=False):
             await super().on_event(event)
         elif is_taken_by_all(self, event.key):
             await keys_before_are_taken(self)
-            begun = Begun(self)
+            begun = CommandsInProgress(self)
             await super().on_event(event)
             await begun.settled()
         else:
@@ -198,7 +198,7 @@ class EditorApp(App[None], inherit_bindings=False):
     def _takes_keys(self) -> bool:
         return self.is_running and not self._exit
 
-    async def on_burst(self, burst: Burst) -> None:
+    async def on_key_burst(self, burst: KeyBurst) -> None:
         """Take keys that came at once as if one after the other, but typed text in one piece."""
         for typed, group in groupby(burst.keys, lambda key: typed_text(key) is not None):
             keys = list(group)
@@ -223,7 +223,7 @@ class EditorApp(App[None], inherit_bindings=False):
         for key in keys:
             await self.on_event(key)
 
-    def on_gone(self) -> None:
+    def on_terminal_gone(self) -> None:
         self._leave_in_a_hurry()
 
     # Which commands there are

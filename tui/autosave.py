@@ -102,7 +102,7 @@ class Autosave:
         return leftover.path is not None and self._sheets.at(leftover.path) is not None
 
     async def _restore(self, leftover: Leftover) -> None:
-        """Restore a text as one edit on top of what its file holds; ask first if the file has changed since."""
+        """Restore a text as one edit; ask first if the sheet no longer holds the text that was changed."""
         sheet = self._sheet_for(leftover)
         if sheet.file is not None and digest(sheet.draft.text) != leftover.base:
             since = "You have typed into" if sheet.modified else "Another program has changed"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.app import App
 
-from tui.document.disk import Stamp, typed_path
+from tui.document.disk import FileStamp, typed_path
 from tui.widgets.dialogs import ChoiceDialog, PromptDialog, QuestionDialog
 
 Answers = Sequence[tuple[str, str]]
@@ -51,7 +51,7 @@ class Prompts:
 
     async def may_replace(self, path: Path) -> bool:
         """Whether there is no file at `path`, or the user agrees to replace it."""
-        if Stamp.of(path) is None:
+        if FileStamp.of(path) is None:
             return True
         answers = [("cancel", "Cancel"), ("replace", "Replace it")]
         return await self.ask(f"{path} exists.", answers) == "replace"

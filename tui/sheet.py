@@ -8,8 +8,8 @@ from reviser.core.edits import Edit
 from reviser.editor.lists import TextSource
 from tui.document.disk import OpenFile
 from tui.document.draft import EditedText
-from tui.document.held import OpenMark
 from tui.document.journal import Journal
+from tui.document.locked_files import OpenMark
 from tui.document.words import WordCount
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review

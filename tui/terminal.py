@@ -26,13 +26,13 @@ _TICK = 0.1
 
 
 @dataclass
-class Burst(Message):
+class KeyBurst(Message):
     """Keys that arrived at once, such as pasted text that the terminal does not mark as pasted."""
 
     keys: list[events.Key]
 
 
-class Gone(Message):
+class TerminalGone(Message):
     """The terminal was closed."""
 
 
@@ -64,7 +64,7 @@ def _in_bursts(messages: Iterator[Message]) -> Iterator[Message]:
     for of_keys, group in groupby(messages, lambda message: isinstance(message, events.Key)):
         found = list(group)
         if of_keys and len(found) > 1:
-            yield Burst([key for key in found if isinstance(key, events.Key)])
+            yield KeyBurst([key for key in found if isinstance(key, events.Key)])
         else:
             yield from found
 
@@ -107,7 +107,7 @@ def driver_class() -> type[Driver] | None:
                     if selector.select(_TICK):
                         data = self._read()
                         if not data:
-                            self.process_message(Gone())
+                            self.process_message(TerminalGone())
                             return
                         self._pass_on(terminal.take(data))
                     self._pass_on(terminal.tick())

@@ -15,8 +15,8 @@ from typing import Literal
 from lsp_server.completion.places import is_prose
 from lsp_server.completion.suggestions import (
     Context,
-    Pace,
     Removal,
+    RequestTiming,
     SuggestionCache,
     repeats,
     trim,
@@ -50,7 +50,7 @@ class _Request:
 
 
 @dataclass(eq=False)
-class _Inquiry:
+class _ModelRequest:
     """A request to the model: the context, how many suggestions are wanted, and what the first one has so far in
     `begun`.
     """
@@ -93,10 +93,10 @@ class Completer:
         self._confidence = self._settings().completion.confidence
         self._last_place: tuple[str, int, bool] | None = None
         self._last_belongs = False
-        self._pace = Pace()
+        self._pace = RequestTiming()
         self._removals: dict[str, Removal] = {}
         self._requests: list[_Request] = []
-        self._question: _Inquiry | None = None
+        self._question: _ModelRequest | None = None
         self._wanted: Context | None = None
         self.superseded = 0
         self.from_cache = 0
@@ -189,7 +189,7 @@ class Completer:
                 await asyncio.sleep(self._pace.delay(time.monotonic(), least, most))
                 due = True
             else:
-                await self._ask(_Inquiry(context, count, invoked))
+                await self._ask(_ModelRequest(context, count, invoked))
                 asked = True
 
     def _known(self, context: Context, invoked: bool) -> Iterator[str]:
@@ -219,7 +219,7 @@ class Completer:
                 texts[text] = None
         return list(texts)
 
-    async def _ask(self, question: _Inquiry) -> None:
+    async def _ask(self, question: _ModelRequest) -> None:
         """Send a request to the model and wait until its answer is in the cache.
 
         If the caller is cancelled, a request that the user made is cancelled too. Any other goes on, because the next
@@ -244,7 +244,7 @@ class Completer:
         self._question = None
         self._show()
 
-    async def _answer(self, question: _Inquiry) -> None:
+    async def _answer(self, question: _ModelRequest) -> None:
         """Receive suggestions and cache those worth showing: if the user did not ask, only confident ones."""
         context, invoked = question.context, question.invoked
         completion = self._settings().completion

@@ -218,7 +218,7 @@ class SuggestionCache:
         self._known.clear()
 
 
-class Pace:
+class RequestTiming:
     """The delay before a request to the model, from how fast the user types and how fast the model answers.
 
     A model that answers between two keys gets requests at once. A slower one would only keep the processor busy if

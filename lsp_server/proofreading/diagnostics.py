@@ -65,7 +65,7 @@ def hover(document: EditorDocument, finding: Suggestion) -> types.Hover:
     return types.Hover(content, range_of(document, *finding.shown(document.slice)))
 
 
-class Sender(Protocol):
+class DiagnosticsHost(Protocol):
     """The parts of the server that diagnostics are made from and sent through."""
 
     @property
@@ -80,7 +80,7 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True)
-class _Told:
+class _SentDiagnostics:
     """The diagnostics that an editor has received of a document, and the revision of their positions."""
 
     texts: list[tuple[str, str]]
@@ -93,11 +93,11 @@ class Diagnostics:
     Editors move diagnostics with the text. So where typing has only moved findings, an editor is told when it pauses.
     """
 
-    def __init__(self, server: Sender) -> None:
+    def __init__(self, server: DiagnosticsHost) -> None:
         self._server = server
         self._waiting: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._told: dict[str, _Told] = {}
+        self._told: dict[str, _SentDiagnostics] = {}
         self._changed_at: dict[str, float] = {}
         self._free_at = 0.0
 
@@ -112,9 +112,9 @@ class Diagnostics:
         self._free_at = now + _REST * (now - began)
         return items
 
-    def _now(self, document: EditorDocument, found: list[Suggestion]) -> _Told:
+    def _now(self, document: EditorDocument, found: list[Suggestion]) -> _SentDiagnostics:
         texts = [(one.old, one.new) for one in found]
-        return _Told(texts, self._server.checking.revision(document))
+        return _SentDiagnostics(texts, self._server.checking.revision(document))
 
     def _rest(self) -> float:
         """Seconds until diagnostics may be computed again."""
@@ -187,7 +187,7 @@ class Diagnostics:
     def _is_news(self, document: EditorDocument, *, moves: bool) -> bool:
         """Whether the editor's diagnostics are out of date; findings that only moved count if `moves` is true."""
         now = self._now(document, self._server.checking.findings(document))
-        told = self._told.get(document.uri, _Told([], 0))
+        told = self._told.get(document.uri, _SentDiagnostics([], 0))
         if now.texts != told.texts:
             return True
         return moves and bool(now.texts) and now.revision != told.revision

@@ -36,7 +36,7 @@ def range_of(document: EditorDocument, start: int, end: int) -> types.Range:
     return types.Range(position(document.place(start)), position(document.place(end)))
 
 
-class NewsServer(Protocol):
+class EditorHost(Protocol):
     """The parts of the server that messages to the editor are made from and sent through."""
 
     @property
@@ -60,7 +60,7 @@ class NewsServer(Protocol):
 class LspEditor:
     """The edits, progress and notifications of live runs, sent to a client that may support only some of them."""
 
-    def __init__(self, server: NewsServer) -> None:
+    def __init__(self, server: EditorHost) -> None:
         self._server = server
         self._shown_changes: dict[str, ChangesParams] = {}
 

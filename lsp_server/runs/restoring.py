@@ -17,7 +17,7 @@ _REFUSED = "the editor refused to take the text back"
 
 
 @dataclass(frozen=True)
-class Restoring:
+class PendingRestoration:
     """A restoring edit that was sent, and the text that the document must have after it."""
 
     run: LiveRun
@@ -37,7 +37,7 @@ class Restorer:
         self._documents = documents
         self._apply = apply
         self._await_change = await_change
-        self._restoring: Restoring | None = None
+        self._restoring: PendingRestoration | None = None
         self._turn = asyncio.Lock()
 
     async def take_back(self, run: LiveRun) -> bool:
@@ -99,7 +99,7 @@ class Restorer:
         self, run: LiveRun, hunks: list[Hunk], label: str, document: EditorDocument, change: Edit
     ) -> tuple[bool, bool]:
         """Send an edit; returns whether the editor reports success, and whether the document shows it."""
-        self._restoring = Restoring(run, hunks, change.apply_to(document.text))
+        self._restoring = PendingRestoration(run, hunks, change.apply_to(document.text))
         try:
             applied = await self._ask(label, document, change)
             return applied, self._restoring is None

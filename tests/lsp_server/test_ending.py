@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp_server.connection import FramingError, Messages
+from lsp_server.connection import FramingError, MessageSplitter
 from tests.commands import start
 from tests.conftest import ROOT
 from tests.lsp_server.processes import children, lives
@@ -190,7 +190,7 @@ def test_a_stream_that_cannot_be_read_ends_the_server(model: Path, data: bytes) 
 @pytest.mark.parametrize("data", UNREADABLE)
 def test_a_stream_that_cannot_be_read_is_known_as_such(data: bytes) -> None:
     with pytest.raises(FramingError, match="Content-Length"):
-        list(Messages().feed(data))
+        list(MessageSplitter().feed(data))
 
 
 def test_an_engine_ends_with_a_server_that_cannot_read(slow_model: Path) -> None:
@@ -216,13 +216,13 @@ BODIES = [b"{}", b'{"text": "Content-Length: 3"}', b"[1,\r\n\r\n2]", b"", b"x" *
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_messages_are_cut_out_however_the_bytes_come(head: bytes, size: int) -> None:
     data = b"".join(head % len(body) + body for body in BODIES)
-    messages = Messages()
+    messages = MessageSplitter()
     chunks = (data[start : start + size] for start in range(0, len(data), size))
     assert list(itertools.chain.from_iterable(map(messages.feed, chunks))) == BODIES
 
 
 def test_what_is_no_head_is_known_at_its_first_byte() -> None:
-    messages = Messages()
+    messages = MessageSplitter()
     assert list(messages.feed(framed(b"{}") + b"Content-Len")) == [b"{}"]
     with pytest.raises(FramingError):
         list(messages.feed(b"\x00"))

@@ -135,7 +135,7 @@ def another_editor(path: Path, journals: Path) -> subprocess.Popen[str]:
     code = f"""
 import time
 from pathlib import Path
-from tui.document.held import OpenMark
+from tui.document.locked_files import OpenMark
 mark = OpenMark(Path({str(journals)!r}), Path({str(path)!r}))
 print("open", flush=True)
 time.sleep(600)

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from tests.tui.driving import drive, editor, strike, until
 from tui.app import EditorApp
-from tui.terminal import Burst, TerminalInput
+from tui.terminal import KeyBurst, TerminalInput
 
 # What the parts of sequences are made of, and what belongs to none.
 SEQUENCES = [b"\x1b", b"[", b"<", b"200~", b"201~", b";", b":", b"9", b"1114112", b"u", b"M", b"R"]
@@ -34,7 +34,7 @@ def test_no_bytes_stop_the_reading(pieces: list[bytes]) -> None:
 
 def test_wrong_bytes_lose_nothing_around_them() -> None:
     (burst,) = TerminalInput().take(b"a\xffb\x1b[1114112uc\xc3d")
-    assert isinstance(burst, Burst)
+    assert isinstance(burst, KeyBurst)
     assert [key.character for key in burst.keys] == ["a", "\ufffd", "b", "c", "\ufffd", "d"]
 
 
@@ -55,7 +55,7 @@ def test_a_burst_does_what_its_keys_do(tmp_path: Path) -> None:
 
         async def script(app: EditorApp, pilot: Pilot[None], at_once: bool = at_once) -> None:
             if at_once:
-                app.post_message(Burst([key(name) for name in KEYS]))
+                app.post_message(KeyBurst([key(name) for name in KEYS]))
                 await strike(app, pilot)
             else:
                 await strike(app, pilot, *KEYS)
@@ -72,14 +72,14 @@ def test_text_that_is_pasted_as_keys_is_one_change(tmp_path: Path) -> None:
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft
-        app.post_message(Burst(typed))
+        app.post_message(KeyBurst(typed))
         await until(pilot, lambda: draft.text)
         assert draft.text == "one two\n\tthree 漢" * 100
         assert (draft.version, draft.undoable) == (1, 1)
         await pilot.press("ctrl+f")
         field = app.focused
         assert isinstance(field, Input)
-        app.post_message(Burst([*typed[:7], *typed[9:16]]))
+        app.post_message(KeyBurst([*typed[:7], *typed[9:16]]))
         await until(pilot, lambda: field.value)
         assert field.value == "one twothree 漢"
 

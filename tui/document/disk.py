@@ -12,7 +12,7 @@ from reviser.session.documents import DocumentFile, check_writable
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """The identity and state of a file, compared to detect changes without reading it."""
 
     modified: int
@@ -20,7 +20,7 @@ class Stamp:
     inode: int
 
     @classmethod
-    def of(cls, path: Path) -> Stamp | None:
+    def of(cls, path: Path) -> FileStamp | None:
         """The stamp of the file at `path`; None if there is none."""
         try:
             status = path.stat()
@@ -32,7 +32,7 @@ class Stamp:
 class OpenFile:
     """A file as it was when last read or written; it keeps its encoding and line endings."""
 
-    def __init__(self, document: DocumentFile, stamp: Stamp | None) -> None:
+    def __init__(self, document: DocumentFile, stamp: FileStamp | None) -> None:
         # The text is the draft's; a second copy of a large one would only cost memory.
         self.document = replace(document, text="")
         self.stamp = stamp
@@ -50,7 +50,7 @@ class OpenFile:
             if not folder_known:
                 raise ReviserError(f"there is no folder {path.parent}")
             return cls(DocumentFile.new(path, encoding), None), ""
-        stamp = Stamp.of(path)
+        stamp = FileStamp.of(path)
         document = DocumentFile.read(path, encoding)
         return cls(document, stamp), document.text
 
@@ -83,7 +83,7 @@ class OpenFile:
         except OSError as error:
             raise ReviserError(f"{document.path} cannot be written: {error.strerror}") from None
         self.document = document
-        self.stamp = Stamp.of(document.path)
+        self.stamp = FileStamp.of(document.path)
         self.look_whether_read_only()
 
     def look_whether_read_only(self) -> bool:
@@ -98,22 +98,22 @@ class OpenFile:
         return self.read_only != before
 
     def exists(self) -> bool:
-        return Stamp.of(self.path) is not None
+        return FileStamp.of(self.path) is not None
 
     def changed_on_disk(self) -> bool:
         """Whether the file has changed since it was last read or written."""
-        return Stamp.of(self.path) != self.stamp
+        return FileStamp.of(self.path) != self.stamp
 
     def read_again(self) -> str:
         """Read the file's present text, and regard it as known from now on."""
-        stamp = Stamp.of(self.path)
+        stamp = FileStamp.of(self.path)
         document = DocumentFile.read(self.path, self.document.asked)
         self.document, self.stamp = replace(document, text=""), stamp
         return document.text
 
     def ignore_change(self) -> None:
         """Regard the present file as known without reading it."""
-        self.stamp = Stamp.of(self.path)
+        self.stamp = FileStamp.of(self.path)
 
     def is_at(self, path: Path) -> bool:
         return os.path.realpath(self.path) == os.path.realpath(path)

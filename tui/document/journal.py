@@ -21,7 +21,7 @@ from pathlib import Path
 
 from reviser.core.buffer import Buffer
 from reviser.core.edits import Edit
-from tui.document.held import HeldFile, is_held
+from tui.document.locked_files import LockedFile, is_held
 
 _SUFFIX = ".journal"
 # So many changes are kept one by one.
@@ -35,7 +35,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: HeldFile | None = None
+        self._held: LockedFile | None = None
         self._pending: list[Edit] = []
         self._header: dict[str, object] = {}
         # How many changes there were, and how many of them are lines of the file.
@@ -56,7 +56,7 @@ class Journal:
         data = text.encode("utf-8", "surrogatepass")
         header = json.dumps(self._header | {"changes": self._changes, "bytes": len(data)}).encode()
         before = self._held
-        self._held = HeldFile(self._folder, _SUFFIX, header + b"\n" + data + b"\n", before.path if before else None)
+        self._held = LockedFile(self._folder, _SUFFIX, header + b"\n" + data + b"\n", before.path if before else None)
         self._lines = 0
         if before is not None:
             before.file.close()

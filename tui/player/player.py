@@ -10,11 +10,11 @@ from reviser.editor.lists import Lists
 from tui.document.draft import Selection, paragraph_at
 from tui.player.ticker import Ticker
 from tui.prompts import Prompts
-from tui.runs.corrections import Corrections
+from tui.runs.corrections import CorrectionSteps
 from tui.runs.review import Review
 from tui.runs.run import DraftRun
 from tui.runs.tree import ActionOption, Node
-from tui.runs.writer import Live, Task, Writer
+from tui.runs.writer import GenerationSteps, Task, Writer
 from tui.settings import SPEEDS, TuiSettings
 from tui.sheet import Sheet
 from tui.sheets import Sheets
@@ -86,12 +86,12 @@ class Player:
         revising = task == "revise"
         root = Node(None, end - start if revising else 0)
         place = (text, start, end, root, self._settings)
-        source: Live | Corrections
+        source: GenerationSteps | CorrectionSteps
         if revising and not self._settings.revise_temperature:
             # What is drawn at random takes a run of actions; all else is proofreading.
-            source = Corrections(self._writer, *place, self._sheet.source, self._lists)
+            source = CorrectionSteps(self._writer, *place, self._sheet.source, self._lists)
         else:
-            source = Live(self._writer, task, *place)
+            source = GenerationSteps(self._writer, task, *place)
         run = DraftRun(draft, region, root, source, revising=revising, clears=not revising)
         self.adopt(self._sheet, run)
 

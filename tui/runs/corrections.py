@@ -9,8 +9,8 @@ from reviser.core.edits import Edit
 from reviser.editor.excerpts import excerpt
 from reviser.editor.lists import Lists, TextSource
 from reviser.proofreading.suggestion import Suggestion
-from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction, seconds_shown
-from tui.runs.writer import Production, Writer
+from tui.runs.tree import ActionOption, Node, Seed, StepResult, TakenAction, seconds_shown
+from tui.runs.writer import StepProducer, Writer
 from tui.settings import TuiSettings
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reviser.proofreading.suggestion import Suggestion
 
 
-class Corrections(Production):
+class CorrectionSteps(StepProducer):
     """A `StepSource` for one run: each step is a correction that proofreading makes in a part of a text."""
 
     branches = False
@@ -52,9 +52,9 @@ class Corrections(Production):
         while number == self._number and number != self._halted:
             made = self._after(node)
             if made is None:
-                self._produced.append((number, Produced(node, "stop")))
+                self._produced.append((number, StepResult(node, "stop")))
                 return
-            self._produced.append((number, Produced(made)))
+            self._produced.append((number, StepResult(made)))
             node = made
             if once:
                 return

@@ -11,7 +11,7 @@ from tui.document.region import Patch, Region
 
 
 @dataclass(eq=False)
-class Item:
+class ReviewItem:
     """A change under review, and the decision about it."""
 
     old: str
@@ -30,7 +30,7 @@ class Review:
 
     def __init__(self, draft: EditedText, region: Region, changes: Sequence[Edit]) -> None:
         patches = draft.part_region(changes)
-        self.items = [Item(change.old, change.new, patch) for change, patch in zip(changes, patches, strict=True)]
+        self.items = [ReviewItem(change.old, change.new, patch) for change, patch in zip(changes, patches, strict=True)]
         self._draft = draft
         self._region = region
         self._at = 0
@@ -41,11 +41,11 @@ class Review:
         return self._region.open and any(item.open for item in self.items)
 
     @property
-    def open_items(self) -> list[Item]:
+    def open_items(self) -> list[ReviewItem]:
         return [item for item in self.items if item.open]
 
     @property
-    def current(self) -> Item:
+    def current(self) -> ReviewItem:
         """The current change: the next undecided one, from the last that was current."""
         behind = [item for item in self.items[self._at :] if item.open]
         return (behind or self.open_items or self.items)[0]
@@ -77,7 +77,7 @@ class Review:
         for item in self.open_items:
             self._decide(item, accepted)
 
-    def _decide(self, item: Item, accepted: bool) -> None:
+    def _decide(self, item: ReviewItem, accepted: bool) -> None:
         item.accepted = accepted
         if not accepted:
             self._draft.write_patch(item.patch, item.old)

@@ -10,7 +10,7 @@ from reviser.core.hunks import changed_words
 from tui.document.draft import EditedText, Selection
 from tui.document.region import Region
 from tui.runs.review import Review
-from tui.runs.tree import ActionOption, Node, Produced, Seed, StepSource, seconds_shown, walk
+from tui.runs.tree import ActionOption, Node, Seed, StepResult, StepSource, seconds_shown, walk
 
 State = Literal["waiting", "playing", "paused", "closed"]
 
@@ -33,7 +33,7 @@ class Trail:
 
 
 @dataclass(eq=False, slots=True)
-class Erased:
+class ErasedText:
     """Text that a step removed, and its offset in the region."""
 
     at: int
@@ -72,7 +72,7 @@ class DraftRun:
         self._written: Node | None = root
         # For each character of the region the step that wrote it; None for those that were there.
         self.authors: list[Node | None] = [None] * len(self.original)
-        self.erased: list[Erased] = []
+        self.erased: list[ErasedText] = []
         self.seconds = 0.0
         self.revising = revising
         self.review: Review | None = None
@@ -185,12 +185,12 @@ class DraftRun:
         self.go_to(self.path[max(0, min(depth, len(self.path) - 1))], now)
 
     def rewrite(self, now: float) -> bool:
-        """Start another branch of the model from the state shown; False if there is no model."""
+        """Start another branch of the model from the state shown; False if that is not possible."""
         stopped = self.current.ending == "stop" and self.current.parent is not None
         return self._branch(self.current.parent if stopped else self.current, None, now)
 
     def choose(self, option: ActionOption, now: float) -> bool:
-        """Take another option in place of the current step and continue from there; False if there is no model."""
+        """Take another option in place of the current step and continue from there; False if that is not possible."""
         parent = self.current.parent
         if parent is None or not self.open:
             return False
@@ -240,7 +240,7 @@ class DraftRun:
             self._end()
         return ended
 
-    def _take_in(self, produced: Produced, now: float) -> None:
+    def _take_in(self, produced: StepResult, now: float) -> None:
         if produced.failure is not None:
             self.failure = produced.failure
             self.state = "paused"
@@ -390,7 +390,7 @@ class DraftRun:
             right = [gone for gone in self.erased if gone.at > edit.start]
             for gone in right:
                 gone.at = edit.follow(gone.at)
-            here = [Erased(edit.start, edit.old, node)] if edit.old else []
+            here = [ErasedText(edit.start, edit.old, node)] if edit.old else []
             self.erased = [*left, *here, *right]
         self.text = with_all(self.text, node.edits)
 

@@ -94,7 +94,7 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class StepResult:
     """A new step; or why there is none: the `ending` of the run after `node`, or the `failure` of the source."""
 
     node: Node | None = None
@@ -116,7 +116,7 @@ class StepSource(Protocol):
         """Begin to produce steps after `node`; `option` is the first one's action, `once` stops after it."""
 
     def stop(self) -> None: ...
-    def collect(self) -> list[Produced]: ...
+    def collect(self) -> list[StepResult]: ...
 
 
 def walk(root: Node) -> Iterator[Node]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from reviser.core.edits import within
 from reviser.core.errors import ReviserError
 from tui.runs.labels import full_label, option_label
-from tui.runs.tree import ActionOption, Node, Produced, Seed, TakenAction, seconds_shown
+from tui.runs.tree import ActionOption, Node, Seed, StepResult, TakenAction, seconds_shown
 from tui.settings import TuiSettings
 
 if TYPE_CHECKING:
@@ -111,13 +111,13 @@ class Segment:
     tail: int = 0
 
 
-class Production:
+class StepProducer:
     """A `StepSource` whose steps are made in the model's thread and collected by the app; subclasses make them."""
 
     def __init__(self, writer: Writer, speed: int) -> None:
         self.speed = speed
         self._writer = writer
-        self._produced: deque[tuple[int, Produced]] = deque()
+        self._produced: deque[tuple[int, StepResult]] = deque()
         # Each call of `extend` has a number; steps with an old one are not wanted any more.
         self._number = 0
         self._halted = 0
@@ -147,7 +147,7 @@ class Production:
         self._reading = False
         self._wake.set()
 
-    def collect(self) -> list[Produced]:
+    def collect(self) -> list[StepResult]:
         found = []
         while self._produced:
             number, produced = self._produced.popleft()
@@ -170,14 +170,14 @@ class Production:
             self._reading = False
 
     def _fail(self, number: int, reason: str) -> None:
-        self._produced.append((number, Produced(failure=reason)))
+        self._produced.append((number, StepResult(failure=reason)))
 
     def _write(self, number: int, node: Node, option: ActionOption | None, once: bool) -> None:
         """Make the steps after a node, until the call of `extend` with this number is over."""
         raise NotImplementedError
 
 
-class Live(Production):
+class GenerationSteps(StepProducer):
     """A `StepSource` for one run: each step is an action of the model."""
 
     branches = True
@@ -216,10 +216,10 @@ class Live(Production):
                 continue
             if made is None:
                 ending = str(generation.rollout.ending)
-                self._produced.append((number, Produced(self._at, ending)))
+                self._produced.append((number, StepResult(self._at, ending)))
                 return
             self._reading = False
-            self._produced.append((number, Produced(made)))
+            self._produced.append((number, StepResult(made)))
             option, tried = None, frozenset()
             if once:
                 return

@@ -210,7 +210,7 @@ def _has(text: str, words: Sequence[str]) -> bool:
 
 
 def _palette_line(command: Command, keys: Mapping[str, str]) -> tuple[str, str]:
-    """The title of a command, and its key for the right edge."""
+    """The title and purpose of a command, and its key for the right edge."""
     key = keys.get(command.id, command.key).partition(",")[0]
     return " · ".join(filter(None, (command.title, command.help))), key
 

@@ -53,7 +53,7 @@ class MistakeList(Rows):
 
 
 def mistake_lines(sheet: Sheet) -> list[tuple[str, str]]:
-    """A description of each mistake of a sheet, and its confidence."""
+    """For each mistake of a sheet its place, kind and text, and its confidence."""
     buffer, found = sheet.draft.buffer, list(sheet.mistakes.findings)
     places = []
     for one in found:

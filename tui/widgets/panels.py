@@ -42,7 +42,7 @@ def log_lines(run: DraftRun) -> list[tuple[str, str]]:
 
 
 def option_lines(node: Node) -> list[tuple[str, str]]:
-    """The alternatives to a step, each with a bar for its probability."""
+    """The candidates of a step, the chosen one marked, each with a bar for its probability."""
     if node.taken is None:
         return []
     lines = []

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lsp_server.completion.suggestions import (
     Context,
-    Pace,
     Removal,
+    RequestTiming,
     SuggestionCache,
     first_unit,
     repeats,
@@ -196,7 +196,7 @@ def test_the_cache_keeps_the_latest() -> None:
 
 def test_the_delay_follows_the_typing() -> None:
     def delay_after(gap: float) -> float:
-        pace = Pace()
+        pace = RequestTiming()
         for strike in range(20):
             pace.key(strike * gap)
         pace.asked(19 * gap)
@@ -211,7 +211,7 @@ def test_the_delay_follows_the_typing() -> None:
 @pytest.mark.parametrize("gap", [0.08, 0.12, 0.25, 0.4, 1.0])
 def test_a_pause_that_never_comes_is_not_waited_for(gap: float) -> None:
     """Keys that come evenly, and a model of which nothing is known: each key's wait is over or the next key ends it."""
-    pace = Pace()
+    pace = RequestTiming()
     asked: list[float] = []
     for strike in range(40):
         now = strike * gap
@@ -226,7 +226,7 @@ def test_a_pause_that_never_comes_is_not_waited_for(gap: float) -> None:
 
 
 def test_a_quick_model_is_asked_at_once_and_a_slow_one_in_a_pause() -> None:
-    pace = Pace()
+    pace = RequestTiming()
     for strike in range(20):
         pace.key(strike * 0.1)
     now = 19 * 0.1
@@ -252,7 +252,7 @@ def test_a_quick_model_is_asked_at_once_and_a_slow_one_in_a_pause() -> None:
 
 def test_an_answer_that_was_asked_for_is_longer_than_others() -> None:
     def delay_after(*answers: tuple[float, bool]) -> float:
-        pace = Pace()
+        pace = RequestTiming()
         pace.key(0.0)
         pace.key(0.1)
         pace.asked(0.1)
@@ -267,10 +267,10 @@ def test_an_answer_that_was_asked_for_is_longer_than_others() -> None:
 
 
 def test_a_pause_already_made_counts() -> None:
-    pace = Pace()
+    pace = RequestTiming()
     pace.key(0.0)
     pace.key(0.1)
     pace.asked(0.1)
     assert pace.delay(0.2, 0.04, 0.4) == pytest.approx(0.03)
     assert pace.delay(5.0, 0.04, 0.4) == 0
-    assert Pace().delay(0.0, 0.04, 0.4) == 0
+    assert RequestTiming().delay(0.0, 0.04, 0.4) == 0

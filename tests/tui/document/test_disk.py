@@ -113,7 +113,8 @@ def test_a_journal_in_use_is_not_offered_and_an_ended_one_is_gone(tmp_path: Path
     journal.begin(None, "text")
     journal.note(Edit(0, "", "x"))
     journal.flush(lambda: "xtext")
-    check = f"from pathlib import Path\nfrom tui.document.journal import leftovers\nprint(len(leftovers(Path({str(tmp_path)!r}))))"
+    imports = "from pathlib import Path\nfrom tui.document.journal import leftovers\n"
+    check = f"{imports}print(len(leftovers(Path({str(tmp_path)!r}))))"
     seen = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert seen.stdout == "0\n"
     assert len(list(tmp_path.iterdir())) == 1

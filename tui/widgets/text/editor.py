@@ -17,8 +17,8 @@ from tui.commands import TEXT_COMMANDS
 from tui.document.disk import plain_newlines
 from tui.document.draft import EditedText, Kind, Selection
 from tui.sheet import Sheet
+from tui.widgets.key_order import CommandsInProgress
 from tui.widgets.keyboard import written_by
-from tui.widgets.order import Begun
 from tui.widgets.text.movements import Movements
 from tui.widgets.text.text_view import TextView
 
@@ -105,7 +105,7 @@ class Editor(TextView, can_focus=True):
         if text is not None:
             self.type(text, "typing" if self._draft.selection.empty else "other")
         elif bound is not None and bound.enabled:
-            begun = Begun(self.app)
+            begun = CommandsInProgress(self.app)
             await self.app.run_action(bound.binding.action, bound.node)
             await begun.settled()
             self._asking = self.app.screen if self.app.screen is not self.screen else None

@@ -9,7 +9,7 @@ from textual import events
 from textual.app import App
 
 
-class Begun:
+class CommandsInProgress:
     """The commands that run before a key is handled, so that those it starts can be told from them."""
 
     def __init__(self, app: App[Any]) -> None:

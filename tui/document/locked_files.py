@@ -15,7 +15,7 @@ from reviser.core.files import lock
 _MARK = ".open"
 
 
-class HeldFile:
+class LockedFile:
     """A file that this process keeps locked, so that others can tell it from one that a dead process left behind."""
 
     def __init__(self, folder: Path, suffix: str, data: bytes, path: Path | None = None) -> None:
@@ -57,10 +57,10 @@ class OpenMark:
         """Keep the mark in `folder`; if that cannot be written, other editors are not told."""
         self._folder = folder
         self._path = os.path.realpath(path)
-        self._held: HeldFile | None = None
+        self._held: LockedFile | None = None
         mark = {"path": self._path, "process": os.getpid(), "host": socket.gethostname()}
         with suppress(OSError):
-            self._held = HeldFile(folder, _MARK, json.dumps(mark).encode())
+            self._held = LockedFile(folder, _MARK, json.dumps(mark).encode())
 
     def elsewhere(self) -> int | None:
         """The process id of another editor that has the file open; None if there is none."""
