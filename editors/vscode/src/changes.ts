@@ -1,4 +1,4 @@
-/** The changes of a revision that wait to be kept or put back: drawn, with a word to click above each. */
+/** The pending changes of a revision: drawn in the text, with code lenses to accept or reject each. */
 
 import * as vscode from 'vscode';
 import { asRange } from './edits';
@@ -7,7 +7,7 @@ import { followSpan, type Span } from './spans';
 
 const SHOWN = 40;
 
-/** A change as it is drawn, in offsets of the document as the editor has it now. */
+/** A change as it is drawn, in offsets of the document's present version. */
 interface Waiting extends Span {
   id: string;
   old: string;
@@ -26,7 +26,7 @@ export class Changes implements vscode.Disposable, vscode.CodeLensProvider {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly disposables: vscode.Disposable[];
 
-  /** What waits in a document changed. */
+  /** Fires when the pending changes of a document have changed. */
   readonly onDidChange = this.changed.event;
   readonly onDidChangeCodeLenses = this.changed.event;
 
@@ -45,7 +45,7 @@ export class Changes implements vscode.Disposable, vscode.CodeLensProvider {
     ];
   }
 
-  /** Whether something waits in a document. */
+  /** Whether a document has pending changes. */
   isPending(document: vscode.TextDocument): boolean {
     return this.waiting.has(document.uri.toString());
   }
@@ -60,7 +60,7 @@ export class Changes implements vscode.Disposable, vscode.CodeLensProvider {
     if (document.version === news.version) {
       this.waiting.set(uri, news.changes.map((change) => waitingIn(document, change)));
     } else {
-      // Of another version it tells what is left, not where: what is drawn has followed the edits.
+      // The positions are of another version: only the ids are used, since drawn changes have followed the edits.
       const left = new Set(news.changes.map(({ id }) => id));
       const known = this.waiting.get(uri) ?? [];
       this.set(uri, known.filter(({ id }) => left.has(id)));
@@ -68,14 +68,14 @@ export class Changes implements vscode.Disposable, vscode.CodeLensProvider {
     this.refresh(uri);
   }
 
-  /** Nothing of any document waits any more. */
+  /** Remove the pending changes of all documents. */
   clear(): void {
     for (const uri of [...this.waiting.keys()]) {
       this.forget(uri);
     }
   }
 
-  /** Put the cursor at the next change, or at the one before; from the last to the first. */
+  /** Move the cursor to the next or previous change; after the last comes the first. */
   go(editor: vscode.TextEditor, step: 1 | -1): void {
     const waiting = this.waiting.get(editor.document.uri.toString()) ?? [];
     const here = editor.document.offsetAt(editor.selection.active);
@@ -121,7 +121,7 @@ export class Changes implements vscode.Disposable, vscode.CodeLensProvider {
     vscode.Disposable.from(...this.disposables).dispose();
   }
 
-  /** Until the server has its say, changes follow the edits around them. */
+  /** Move the changes with the edits around them, until the server sends new positions. */
   private follow(event: vscode.TextDocumentChangeEvent): void {
     const uri = event.document.uri.toString();
     const waiting = this.waiting.get(uri);

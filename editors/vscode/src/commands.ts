@@ -1,4 +1,4 @@
-/** The commands: each asks the server, and says in the user's words what came of it. */
+/** The commands: each sends a request to the server and tells the user the result. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -59,7 +59,7 @@ export function registerCommands(
   );
 }
 
-/** An error of the server is a sentence for the user, not a stack trace. */
+/** Show an error of the server as a sentence, not as a stack trace. */
 async function sayErrors(command: () => Promise<unknown> | void): Promise<void> {
   try {
     await command();
@@ -110,7 +110,7 @@ async function aboutRun(server: Server, command: string, target?: Target): Promi
   }
 }
 
-/** About the change that was clicked; else about the one at the cursor, which goes on to the next. */
+/** Decide about the clicked change; else about the one at the cursor, and then go to the next. */
 async function decideAbout(
   server: Server,
   changes: Changes,
@@ -155,7 +155,7 @@ interface Choice extends vscode.QuickPickItem {
   command?: string;
 }
 
-/** What there is to know and to do, in one list. */
+/** A list of the present state and of the commands that are possible now. */
 async function showStatus(server: Server): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const document = editor && isServed(editor.document) ? editor.document : undefined;
@@ -205,7 +205,7 @@ function summary(status: Status): string {
   return `${status.problem ?? status.state}, ${model}, asked ${status.requests} times, answered ${status.fromCache} from memory`;
 }
 
-/** Choose among the models the program knows, or a folder; kept in the settings once the server takes it. */
+/** Choose a known model or a folder; it is saved in the settings once the server has accepted it. */
 async function chooseModel(server: Server): Promise<void> {
   const byDefault: vscode.QuickPickItem = { label: 'The default model' };
   const folder: vscode.QuickPickItem = { label: '$(folder-opened) A folder…' };

@@ -1,4 +1,4 @@
-/** Draws what a run does in every editor that shows its document: the model's cursor and what it inserts. */
+/** The decorations of a run in every editor that shows its document: the model's cursor and its insertions. */
 
 import * as vscode from 'vscode';
 import { asRange } from './edits';
@@ -11,13 +11,13 @@ interface Fresh extends Span {
   until: number;
 }
 
-/** A run as it is drawn, in offsets of the document as the editor has it now. */
+/** A run as it is drawn, in offsets of the document's present version. */
 interface Drawn {
   runId: string;
   region: Span;
   cursor: number | undefined;
   fresh: Fresh[];
-  /** The version of the document with the latest of what is fresh. */
+  /** The version of the document that contains the latest fresh text. */
   version: number;
   underWay: boolean;
 }
@@ -51,7 +51,7 @@ export class Drawing implements vscode.Disposable {
   private readonly disposables: vscode.Disposable[];
   private fading: NodeJS.Timeout | undefined;
 
-  /** Whether a document shows a finished run changed. */
+  /** Fires when a document begins or ceases to show a finished run. */
   readonly onDidChangePending = this.pendingChanged.event;
 
   constructor() {
@@ -84,7 +84,7 @@ export class Drawing implements vscode.Disposable {
     }
     const drawn = this.drawn(uri, news.runId);
     if (document.version === news.version) {
-      // News of another version say nothing about this one: what is drawn has followed the edits.
+      // The positions are about another version: decorations have followed the edits since.
       this.take(drawn, document, news);
     }
     drawn.underWay = isUnderWay(news.state);
@@ -93,7 +93,7 @@ export class Drawing implements vscode.Disposable {
       drawn.fresh = [];
     }
     const isEmpty = drawn.region.start === drawn.region.end;
-    // What a revision leaves is drawn change by change.
+    // The result of a revision is drawn change by change.
     if (!drawn.underWay && (isEmpty || news.kind === 'revise')) {
       this.forget(uri);
       return;
@@ -102,7 +102,7 @@ export class Drawing implements vscode.Disposable {
     this.pendingChanged.fire();
   }
 
-  /** Nothing of any run is shown any more. */
+  /** Remove the decorations of all runs. */
   clear(): void {
     for (const uri of [...this.runs.keys()]) {
       this.forget(uri);
@@ -167,7 +167,7 @@ export class Drawing implements vscode.Disposable {
       return;
     }
     if (!drawn.underWay) {
-      // Whoever edits on has taken the text as it is, or has undone it.
+      // A user who goes on editing has accepted the text, or has undone it.
       this.forget(uri);
       return;
     }
@@ -209,7 +209,7 @@ export class Drawing implements vscode.Disposable {
     }
   }
 
-  /** What is fresh stays so for a moment; one timer serves all. */
+  /** Fade fresh text after a moment; one timer serves all runs. */
   private fadeAt(time: number): void {
     this.fading ??= setTimeout(
       () => {

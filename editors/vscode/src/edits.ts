@@ -1,5 +1,5 @@
 /**
- * Carries out the server's edits so that one undo takes a whole run back, and nothing of the user's.
+ * Applies the server's edits so that one undo step reverts a whole run, and nothing of the user's.
  *
  * Each workspace edit is an undo step of its own, so the edits of a run go through a text editor, which can
  * leave the step open. The first edit of a run closes the user's step before it, and so does the first one
@@ -44,7 +44,7 @@ export class RunEdits {
     const edit = editOfRun(params);
     const editor = edit && editorOf(edit.uri);
     if (!edit || !editor) {
-      // A document in no editor can be edited only as a whole workspace is.
+      // A document that no editor shows can be edited only by a workspace edit.
       return next(params);
     }
     if (editor.document.version !== edit.version) {

@@ -1,4 +1,4 @@
-/** Reviser in VS Code: brings the server, the drawing and the commands together. */
+/** The entry point of the extension: it connects the server, the decorations and the commands. */
 
 import * as vscode from 'vscode';
 import { Changes } from './changes';
@@ -11,7 +11,7 @@ import { SCHEMES, isForReviser, isServed } from './scope';
 import { Server, type Condition } from './server';
 import { StatusBar } from './statusBar';
 
-// Why a run stopped needs no telling to whoever stopped it.
+// Reasons that need no message, because the user stopped the run.
 const OWN_WISH = /^you (stopped|cancelled) it/;
 
 class Reviser {
@@ -35,7 +35,7 @@ class Reviser {
       server.onChanges((news) => changes.show(news)),
       server.onStatus((status) => this.takeStatus(status)),
       server.onDidChangeCondition((condition) => this.takeCondition(condition)),
-      // The server takes the settings over once it has this answer.
+      // The server applies the settings once it has this answer.
       server.onSettings(() => setTimeout(() => this.askAboutDocument(), 100)),
       drawing.onDidChangePending(() => this.setPending()),
       changes.onDidChange(() => this.setPending()),
@@ -53,7 +53,7 @@ class Reviser {
     await this.server.dispose();
   }
 
-  /** A server is started for documents it may write in, and the status shown beside them; the others need neither. */
+  /** Start the server and show the status for documents in which it may write; others need neither. */
   private attend(): void {
     const documents = vscode.window.visibleTextEditors.map(({ document }) => document);
     const wanted = documents.filter(isForReviser);
@@ -63,7 +63,7 @@ class Reviser {
     ) {
       void this.server.ready();
     }
-    // Where the user has switched it on for a document alone, only the server knows; a run may be in a hidden one.
+    // Only the server knows about documents switched on one by one; a run may also be in a hidden document.
     this.bar.setVisible(wanted.length > 0 || this.isSwitchedOn || this.server.isWriting);
   }
 
@@ -81,7 +81,7 @@ class Reviser {
     void this.askAboutDocument();
   }
 
-  /** Whether Reviser is on for the document at hand. */
+  /** Whether Reviser is on for the active document. */
   private async askAboutDocument(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
     if (!document || document.isClosed || !this.server.isUp || !isServed(document)) {
@@ -117,7 +117,7 @@ class Reviser {
   private tellWhyStopped(news: RunNews): void {
     const words = `Reviser stopped: ${news.reason}`;
     if (news.actions === 0 && !news.reason?.startsWith('you ')) {
-      // Nothing was written: something is wrong, and the user waits for it.
+      // The run failed before it wrote anything: the user is waiting and must be told.
       void vscode.window.showWarningMessage(words);
     } else {
       vscode.window.setStatusBarMessage(words, 4000);

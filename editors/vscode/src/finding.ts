@@ -1,4 +1,4 @@
-/** Finds the server: the setting first, then the active Python environment, then the PATH. */
+/** The search for the server's program: the setting first, then the active Python environment, then the PATH. */
 
 import { access, constants, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -13,7 +13,7 @@ export interface Found {
   where: string;
 }
 
-/** What of the Python extension's interface is used here. */
+/** The part of the Python extension's interface that is used here. */
 interface PythonEnvironments {
   getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
   resolveEnvironment(
@@ -22,7 +22,7 @@ interface PythonEnvironments {
   onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
 }
 
-/** The server to start, or a sentence on why there is none. */
+/** The program to start, or a sentence that says why there is none. */
 export async function findServer(): Promise<Found | string> {
   const chosen = chosenPath();
   if (chosen) {
@@ -40,7 +40,7 @@ export async function findServer(): Promise<Found | string> {
   return 'The program reviser is neither in the active Python environment nor on the PATH.';
 }
 
-/** Calls back when another Python environment becomes the active one. */
+/** Calls a function when another Python environment becomes the active one. */
 export async function watchPython(changed: () => void): Promise<vscode.Disposable | undefined> {
   return (await pythonEnvironments())?.onDidChangeActiveEnvironmentPath(changed);
 }
@@ -63,7 +63,7 @@ async function folders(): Promise<{ folder: string; where: string }[]> {
       found.push({ folder: join(environment, SCRIPTS), where: `the environment in ${name}` });
     }
   }
-  // What lies in a folder is started only if its user trusts the folder.
+  // A program in the workspace is started only if the user trusts the workspace.
   for (const { uri } of vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : []) {
     for (const name of ['.venv', 'venv']) {
       found.push({ folder: join(uri.fsPath, name, SCRIPTS), where: "the folder's own environment" });

@@ -8,7 +8,7 @@ export const STATUS = 'reviser/status';
 
 export type RunState = 'loading' | 'writing' | 'finished' | 'stopped' | 'accepted' | 'rejected';
 
-/** Where a live run stands, in positions of that version of the document. */
+/** The state of a live run, in positions of that version of the document. */
 export interface RunNews {
   uri: string;
   version: number;
@@ -25,7 +25,7 @@ export interface RunNews {
   said: boolean;
 }
 
-/** All changes of a document that wait to be kept or put back, in positions of that version of it. */
+/** All pending changes of a document, in positions of that version of it. */
 export interface ChangesNews {
   uri: string;
   version: number;
@@ -47,7 +47,7 @@ export interface Status {
   evaluated: number;
 }
 
-/** What a command is about; each takes what it needs. */
+/** The argument of a command; each command uses the fields it needs. */
 export interface Target {
   uri?: string;
   position?: Position;

@@ -1,18 +1,18 @@
-/** Which documents Reviser is for, as the settings say. */
+/** The test whether Reviser is on for a document, by the settings. */
 
 import * as vscode from 'vscode';
 
 export const SCHEMES = ['file', 'untitled'];
 
-// Where the server works unless told otherwise.
+// The languages in which the server works by default.
 const PROSE = ['plaintext', 'markdown', 'restructuredtext', 'latex', 'tex', 'html', 'git-commit', 'mail', 'eml'];
 
-/** Whether the server may know this document. */
+/** Whether this document is sent to the server. */
 export function isServed(document: vscode.TextDocument): boolean {
   return SCHEMES.includes(document.uri.scheme);
 }
 
-/** Whether a document is one that Reviser works in: by the last glob that fits, else by its language, as the server. */
+/** Whether Reviser works in a document: by the last glob that matches, else by its language, as in the server. */
 export function isForReviser(document: vscode.TextDocument): boolean {
   if (!isServed(document)) {
     return false;

@@ -1,4 +1,4 @@
-/** The server as its extension sees it: started when there is something to write in, and its news passed on. */
+/** The client of the server: it starts the server for the first suitable document and passes its notifications on. */
 
 import * as vscode from 'vscode';
 import {
@@ -18,7 +18,7 @@ import { SCHEMES } from './scope';
 import { Suggestions } from './suggestions';
 
 const MAX_RESTARTS = 3;
-// Settings of the extension alone; the server would call them unknown.
+// Settings of the extension alone, which the server would report as unknown.
 const OWN_SETTINGS = ['server', 'view'];
 const INSTALL = "pip install 'reviser[lsp]'";
 
@@ -34,7 +34,7 @@ class DrawsRuns implements StaticFeature {
   clear(): void {}
 }
 
-/** A client that keeps its own trouble in the log: what is wrong is said once, in words that help. */
+/** A client that logs its own errors without a message; the extension tells the user once, in helpful words. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown, show: boolean | 'force' = true): void {
     super.error(message, data, show === 'force' ? false : show);
@@ -61,10 +61,10 @@ export class Server implements vscode.Disposable {
   readonly onRun = this.runNews.event;
   readonly onChanges = this.changesNews.event;
   readonly onStatus = this.statusNews.event;
-  /** The server has asked for the settings. */
+  /** Fires when the server has asked for the settings. */
   readonly onSettings = this.settingsTaken.event;
 
-  /** Whether a run is under way, while which no suggestion is asked for. */
+  /** Whether a run is under way; meanwhile no suggestions are requested. */
   isWriting = false;
 
   constructor(private readonly edits: RunEdits) {}
@@ -73,7 +73,7 @@ export class Server implements vscode.Disposable {
     return this.client?.state === State.Running;
   }
 
-  /** The client, started if it is not; undefined, with a word to the user, if it cannot be. */
+  /** The client, started if need be; undefined if that fails, which the user is then told. */
   async ready(): Promise<LanguageClient | undefined> {
     if (this.isUp) {
       return this.client;
@@ -152,7 +152,7 @@ export class Server implements vscode.Disposable {
       await client.start();
     } catch (error) {
       this.client = undefined;
-      // Its last words may come a moment after its end.
+      // Its last output may arrive a moment after its end.
       await Promise.race([this.lastWords, new Promise((resolve) => setTimeout(resolve, 1000))]);
       const words = this.errors.at(-1) ?? String(error instanceof Error ? error.message : error);
       this.missing(`${found.command} does not start: ${words}`);
@@ -167,7 +167,7 @@ export class Server implements vscode.Disposable {
     return {
       documentSelector: SCHEMES.map((scheme) => ({ scheme })),
       outputChannel: this.log,
-      // Documents that nobody sees need not be sent.
+      // Documents that are not visible need not be sent.
       textSynchronization: { delayOpenNotifications: true },
       initializationFailedHandler: () => false,
       stdioOptions: {

@@ -1,4 +1,4 @@
-/** Stretches of a document that follow what is edited around them. */
+/** Spans of a document that move with the edits around them. */
 
 export interface Span {
   start: number;
@@ -11,7 +11,7 @@ export interface Change {
   text: string;
 }
 
-/** Where an offset is after a change; at an insertion it stays, or moves behind it. */
+/** The offset after a change; one at an insertion stays before it, or moves behind it. */
 export function follow(offset: number, change: Change, moves: boolean): number {
   const { rangeOffset: start, rangeLength: removed, text } = change;
   const end = start + removed;
@@ -24,7 +24,7 @@ export function follow(offset: number, change: Change, moves: boolean): number {
   return moves ? start + text.length : start;
 }
 
-/** A span after a change; what is inserted at its edges does not belong to it. */
+/** The span after a change; text inserted at its edges does not belong to it. */
 export function followSpan(span: Span, change: Change): Span {
   const start = follow(span.start, change, true);
   return { start, end: Math.max(start, follow(span.end, change, false)) };

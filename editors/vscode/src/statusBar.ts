@@ -1,11 +1,11 @@
-/** The status bar: what Reviser is doing, without flicker. */
+/** The status bar item: the state of Reviser, without flicker. */
 
 import * as vscode from 'vscode';
 import type { Status } from './protocol';
 
 const SETTLE_MS = 200;
 
-/** What there is to show; `missing` and `starting` are about the server itself. */
+/** The state to show; `missing` and `starting` are about the server itself. */
 export type Shown =
   | { state: 'missing'; reason: string }
   | { state: 'starting' }
@@ -26,7 +26,7 @@ export class StatusBar implements vscode.Disposable {
     this.render();
   }
 
-  /** Show it in this window, or nothing of it. */
+  /** Show or hide the item in this window. */
   setVisible(visible: boolean): void {
     if (visible) {
       this.item.show();
@@ -35,7 +35,7 @@ export class StatusBar implements vscode.Disposable {
     }
   }
 
-  /** Show something; what lasts shorter than a blink is never seen. */
+  /** Show a state; one that lasts less than `SETTLE_MS` milliseconds is never drawn. */
   show(shown: Shown): void {
     this.shown = shown;
     this.waiting ??= setTimeout(() => {

@@ -1,7 +1,7 @@
 /**
- * Lets a suggestion arrive late. Where VS Code shows its own list of words as you type, it gives up on ghost
- * text after less than a second, and does not ask again: a model that has yet to be loaded would stay unseen.
- * A request given up while nothing has changed is therefore seen through, and its answer offered once more.
+ * Suggestions that arrive late. Where VS Code shows its own list of words as you type, it cancels ghost
+ * text after less than a second and does not ask again: nothing would be seen of a model that is still loading.
+ * A request cancelled while nothing has changed is therefore completed, and its answer offered once more.
  */
 
 import * as vscode from 'vscode';
@@ -15,7 +15,7 @@ type Next = (
   token: vscode.CancellationToken,
 ) => vscode.ProviderResult<Items>;
 
-/** A place in a version of a document. */
+/** A position in a version of a document. */
 interface Place {
   document: vscode.TextDocument;
   version: number;
@@ -66,7 +66,7 @@ function isSame(one: Place, other: Place): boolean {
   );
 }
 
-/** Whether the user still is where they were. */
+/** Whether document, version and cursor are still the same. */
 function isCurrent({ document, version, position }: Place): boolean {
   const editor = vscode.window.activeTextEditor;
   return (

@@ -1,4 +1,4 @@
---- The changes of a revision that wait to be kept or put back: drawn, visited and decided about.
+--- The pending changes of a revision: drawing them, moving between them, and deciding about them.
 local client = require("reviser.client")
 local config = require("reviser.config")
 
@@ -7,19 +7,19 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("reviser.changes")
 local SHOWN = 40
 
---- What waits in each buffer, and the buffers whose keys are set.
+--- The pending changes of each buffer, and the buffers whose keys are mapped.
 local waiting = {}
 local mapped = {}
 --- The change that the cursor was brought to, and where it came to stand: in normal mode it cannot stand behind a
 --- line's last character, where something may have been taken out, nor apart at two changes of one character.
 local visited = nil
 
---- The changes that wait in a buffer, in their order.
+--- The pending changes of a buffer, in their order.
 function M.list(buffer)
   return waiting[buffer or vim.api.nvim_get_current_buf()] or {}
 end
 
---- Text as a part of a line.
+--- A text on one line, shortened if it is long.
 local function short(text)
   local line = text:gsub("%s+", " ")
   if vim.fn.strchars(line) > SHOWN then
@@ -44,7 +44,7 @@ local function draw(buffer, change)
   })
 end
 
---- Keys that are there only while there is something to decide about.
+--- Map the keys that exist only while changes are pending.
 local function set_keys(buffer, wanted)
   if (mapped[buffer] or false) == wanted then
     return
@@ -67,7 +67,7 @@ local function set_keys(buffer, wanted)
   end
 end
 
---- The server says what waits in a document.
+--- Handle the server's message with the pending changes of a document.
 function M.on_changes(_, params)
   local buffer = client.buffer(params.uri)
   if not buffer then
@@ -82,7 +82,7 @@ function M.on_changes(_, params)
   vim.api.nvim_exec_autocmds("User", { pattern = "ReviserChanges", modeline = false })
 end
 
---- Nothing is known about a buffer any more.
+--- Forget all about a buffer.
 function M.forget(buffer)
   waiting[buffer] = nil
   set_keys(buffer, false)
@@ -107,7 +107,7 @@ local function go_to(change)
   end
 end
 
---- Which of the changes the cursor was brought to, if it still stands there.
+--- The index of the change that the cursor was moved to, if it is still there.
 local function current(changes)
   local buffer = vim.api.nvim_get_current_buf()
   if visited and visited.buffer == buffer and vim.deep_equal(visited.place, cursor()) then
@@ -120,7 +120,7 @@ local function current(changes)
   return nil
 end
 
---- Go to the next change, from the last to the first.
+--- Go to the next change; after the last comes the first.
 function M.next()
   local here, changes = cursor(), M.list()
   local index = current(changes)
@@ -135,7 +135,7 @@ function M.next()
   go_to(changes[1])
 end
 
---- Go to the change before, from the first to the last.
+--- Go to the previous change; before the first comes the last.
 function M.previous()
   local here, changes = cursor(), M.list()
   local index = current(changes)
@@ -150,7 +150,7 @@ function M.previous()
   go_to(changes[#changes])
 end
 
---- Go to the first change that is not before the cursor: the one there has been decided about.
+--- After a decision, go to the first change that is not before the cursor.
 local function go_on()
   local here, changes = cursor(), M.list()
   for _, change in ipairs(changes) do
@@ -182,7 +182,7 @@ function M.keep()
   decide("acceptChange")
 end
 
---- Put the old text of the change at the cursor back, or of the nearest in its line, and go to the next.
+--- Revert the change at the cursor, or the nearest in its line, and go to the next.
 function M.put_back()
   decide("rejectChange")
 end
@@ -192,7 +192,7 @@ function M.keep_all()
   client.command("acceptAllChanges", { uri = vim.uri_from_bufnr(0) })
 end
 
---- Put back all changes of the buffer.
+--- Revert all changes of the buffer.
 function M.put_back_all()
   client.command("rejectAllChanges", { uri = vim.uri_from_bufnr(0) })
 end

@@ -1,4 +1,4 @@
---- The connection to the server: one for all buffers.
+--- The connection to the server, one for all buffers.
 local config = require("reviser.config")
 
 local M = {}
@@ -10,7 +10,7 @@ function M.get()
   return vim.lsp.get_clients({ name = M.name })[1]
 end
 
---- The loaded buffer of a document, or nil: what the server says may come after it was closed.
+--- The loaded buffer of a document, or nil if it was closed before the server's message arrived.
 function M.buffer(uri)
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(buffer) and vim.uri_from_bufnr(buffer) == uri then
@@ -31,17 +31,17 @@ local function capabilities()
   return all
 end
 
---- Whether the server's program is there; if it is not, the user is told once.
+--- Whether the server's program is installed; if not, the user is told once.
 local function is_there(program)
   if vim.fn.executable(program) == 1 then
     return true
   end
-  -- As an error it would also end the autocommand that it comes from, with a traceback.
+  -- Raised as an error, it would also end the calling autocommand with a traceback.
   vim.notify_once(("reviser: %s cannot be started; see :checkhealth reviser"):format(program), vim.log.levels.WARN)
   return false
 end
 
---- Start the server, or join it, for a buffer.
+--- Start the server for a buffer, or attach the buffer to the running one.
 function M.attach(buffer)
   if not is_there(config.values.cmd[1]) then
     return nil
@@ -70,7 +70,7 @@ function M.attach(buffer)
   })
 end
 
---- Send a request; Neovim 0.11 changed how clients are called.
+--- Send a request; Neovim 0.11 changed the call of a client's methods.
 function M.request(method, params, handler, buffer)
   local client = M.get()
   if not client then
@@ -97,7 +97,7 @@ function M.cancel(id)
   end
 end
 
---- Run one of the server's commands; `done` gets its result.
+--- Run one of the server's commands; `done` is called with its result.
 function M.command(name, argument, done)
   local buffer = vim.api.nvim_get_current_buf()
   local params = { command = "reviser." .. name, arguments = { argument or vim.empty_dict() } }

@@ -1,4 +1,4 @@
---- The command :Reviser and what it can be asked for.
+--- The command `:Reviser` and its subcommands.
 local changes = require("reviser.changes")
 local client = require("reviser.client")
 
@@ -12,7 +12,7 @@ local function position(row, column)
   return { line = row, character = column }
 end
 
---- The lines of a range, or the place of the cursor.
+--- The target of a command: the lines of a range, or the cursor's position.
 local function place(command)
   if command.range > 0 then
     local last = vim.api.nvim_buf_get_lines(0, command.line2 - 1, command.line2, false)[1] or ""
@@ -25,7 +25,7 @@ local function place(command)
   return { start = position(row - 1, column), ["end"] = position(row - 1, column) }
 end
 
---- About the change at the cursor, or all of them; where none waits, about the last run.
+--- Decide about the change at the cursor, or about all; if none is pending, about the last run.
 local function decide(command, one, all, run)
   if #changes.list() == 0 then
     client.command(run, { uri = uri() })
@@ -88,7 +88,7 @@ M.list = {
   end,
 }
 
---- A command by its name; without one, say what the server does and where the names are.
+--- Run a subcommand by its name; without one, show the server's state and where the names are listed.
 function M.run(command)
   local name = command.fargs[1] or "status"
   if M.list[name] then

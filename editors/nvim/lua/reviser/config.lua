@@ -1,10 +1,10 @@
---- What a user can set, with its defaults.
+--- The options and their defaults.
 local M = {}
 
 M.defaults = {
-  -- How to start the server.
+  -- The command that starts the server.
   cmd = { "reviser", "lsp" },
-  -- Where to start it; the server itself is on for prose alone.
+  -- The file types for which it is started; the server itself is on for prose alone.
   filetypes = { "text", "markdown", "rst", "tex", "plaintex", "html", "gitcommit", "mail" },
   -- The server's settings, as in its documentation.
   settings = {},
@@ -12,12 +12,12 @@ M.defaults = {
   ghost_text = true,
   -- Keys; false leaves one out.
   keys = {
-    -- Of insert mode. Where there is nothing to accept, a key does what it did.
+    -- In insert mode. If no suggestion is shown, a key has its former function.
     accept = "<Tab>",
     accept_word = "<M-w>",
     accept_line = "<M-l>",
     dismiss = "<C-]>",
-    -- Of normal mode, in a buffer where changes wait to be kept or put back.
+    -- In normal mode, in a buffer with pending changes.
     next_change = "]v",
     previous_change = "[v",
     keep_change = "<M-y>",

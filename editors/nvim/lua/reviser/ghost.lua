@@ -1,11 +1,11 @@
---- Ghost text: what the model suggests at the cursor, drawn but not written until it is accepted.
+--- Ghost text: the suggestion at the cursor, drawn but not inserted until it is accepted.
 local client = require("reviser.client")
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("reviser.ghost")
 
---- What is shown: the buffer, the cursor it belongs to, and the text.
+--- The suggestion that is shown: its buffer, cursor position and text.
 local shown = nil
 local pending = nil
 
@@ -20,7 +20,7 @@ local function clear_marks(buffer)
   end
 end
 
---- Take the suggestion away.
+--- Remove the suggestion from the screen.
 function M.clear()
   if shown then
     clear_marks(shown.buffer)
@@ -57,7 +57,7 @@ local function show(buffer, row, column, text)
   shown = { buffer = buffer, row = row, column = column, text = text }
 end
 
---- Keep what is left of the suggestion while the user types what it says: nothing flickers.
+--- While the user types the suggested text, keep the rest of it on the screen without flicker.
 local function follow_typing(buffer, row, column)
   if not shown or shown.buffer ~= buffer or shown.row ~= row or column <= shown.column then
     return false
@@ -71,7 +71,7 @@ local function follow_typing(buffer, row, column)
   return false
 end
 
---- Ask for a suggestion at the cursor; `invoked` when the user asked for it.
+--- Request a suggestion at the cursor; `invoked` if the user asked for it.
 function M.request(invoked)
   if pending then
     client.cancel(pending)
@@ -108,7 +108,7 @@ function M.request(invoked)
   pending = id
 end
 
---- The cursor or the text has changed in insert mode.
+--- Handle a change of the cursor or the text in insert mode.
 function M.update()
   local row, column = cursor()
   if not follow_typing(vim.api.nvim_get_current_buf(), row, column) then
@@ -127,7 +127,7 @@ function M.part(text, unit)
   return text
 end
 
---- Write a text at a place and put the cursor behind it; returns where that is.
+--- Insert a text at a position and put the cursor behind it; returns the cursor's position.
 function M.write(buffer, row, column, text)
   local lines = vim.split(text, "\r?\n")
   vim.api.nvim_buf_set_text(buffer, row, column, row, column, lines)
@@ -137,7 +137,7 @@ function M.write(buffer, row, column, text)
   return end_row, end_column
 end
 
---- Write the suggestion, or its first word or line; false if there is none.
+--- Insert the suggestion, or its first word or line; false if there is none.
 function M.accept(unit)
   if not M.visible() then
     return false
@@ -152,7 +152,7 @@ function M.accept(unit)
   return true
 end
 
---- Stop waiting for a suggestion, and take away the one that is shown.
+--- Cancel the request for a suggestion, and remove the one that is shown.
 function M.dismiss()
   if pending then
     client.cancel(pending)
@@ -175,7 +175,7 @@ function M.attach(buffer, group)
   })
 end
 
---- Take the suggestion, a part of it, or take it away; false if there is none. Fit for an expression mapping.
+--- Accept the suggestion or a part of it, or dismiss it; false if there is none. For expression mappings.
 function M.take(unit)
   if not M.visible() then
     return false

@@ -1,9 +1,9 @@
---- :checkhealth reviser
+--- The report of `:checkhealth reviser`.
 local config = require("reviser.config")
 
 local M = {}
 
---- The second line that `reviser --version` prints says why models run slowly; most have none.
+--- The second line of `reviser --version` says why models run slowly; usually there is none.
 local function check_speed()
   local command = {}
   for _, word in ipairs(config.values.cmd) do

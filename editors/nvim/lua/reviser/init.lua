@@ -5,7 +5,7 @@ local M = {}
 
 local group = vim.api.nvim_create_augroup("reviser", { clear = true })
 
---- What is removed looks as it does in a diff, and is struck out.
+--- Removed text is highlighted as in a diff, and struck out.
 local function struck_out()
   local removed = vim.api.nvim_get_hl(0, { name = "DiffDelete", link = false })
   return vim.tbl_extend("force", removed, { strikethrough = true, default = true })
@@ -19,7 +19,7 @@ local function set_highlights()
   vim.api.nvim_set_hl(0, "ReviserOld", struck_out())
 end
 
---- Who draws suggestions: Neovim itself where it can, else this plugin.
+--- The module that draws suggestions: Neovim's own where it has one, else this plugin's.
 function M.ghost()
   local native = require("reviser.native")
   return native.available() and native or require("reviser.ghost")
@@ -30,7 +30,7 @@ local function has_alt(key)
   return key:match("^<.*[mMaA]%-") ~= nil
 end
 
---- What a key did before it was ours: the user's mapping, else Neovim's own work, which a key with Alt has none of.
+--- A key's former function: the user's mapping, else Neovim's own, which keys with Alt do not have.
 local function otherwise(key)
   local before = vim.fn.maparg(key, "i", false, true)
   if vim.tbl_isempty(before) or (before.desc or ""):match("^Reviser") then
@@ -50,13 +50,13 @@ local function otherwise(key)
     if before.noremap == 1 then
       return keys
     end
-    -- What stands for other mappings, such as those of plugins.
+    -- A right-hand side that refers to other mappings, such as those of plugins.
     vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(keys, true, true, true), "im", false)
     return ""
   end
 end
 
---- A key that accepts if there is something to accept, and does what it did otherwise.
+--- Map a key that accepts a suggestion if one is shown, and else has its former function.
 local function map(key, unit)
   if not key then
     return
@@ -67,7 +67,7 @@ local function map(key, unit)
   end, { expr = true, desc = "Reviser: " .. unit })
 end
 
---- Start, with what the user wants otherwise than it is in `reviser.config`.
+--- Start the plugin with options that override those of `reviser.config`.
 function M.setup(options)
   config.set(options)
   set_highlights()
@@ -98,7 +98,7 @@ function M.setup(options)
   map(keys.dismiss, "dismiss")
 end
 
---- What the server does, for a status line: "idle", "thinking", "loading", "writing 38/s", "failed" or "off".
+--- The state of the server for a status line: "idle", "thinking", "loading", "writing 38/s", "failed" or "off".
 function M.status()
   local status = require("reviser.live").status()
   if status.state == "writing" and (status.actionsPerSecond or 0) > 0 then

@@ -1,4 +1,4 @@
---- Live runs: the server's edits as one step of undo, the model's cursor, and fresh text.
+--- Live runs: the server's edits as one undo step, the model's cursor, and the highlight of fresh text.
 local client = require("reviser.client")
 
 local M = {}
@@ -10,7 +10,7 @@ local FRESH_MS = 900
 local last = {}
 local status = { state = "idle" }
 
---- What the server last said it does.
+--- The status that the server sent last.
 function M.status()
   return status
 end
@@ -22,22 +22,22 @@ end
 
 local BREAK = vim.api.nvim_replace_termcodes("<C-g>u", true, false, true)
 
---- Begin a new step of undo with the next change of a buffer.
+--- Begin a new undo step with the next change of a buffer.
 local function close_step(buffer)
   vim.api.nvim_buf_call(buffer, function()
     vim.cmd("let &g:undolevels = &g:undolevels")
   end)
 end
 
---- What the user types on in insert mode is no part of a step that the model has made.
+--- In insert mode, keep what the user types next out of the undo step of the model's edit.
 local function part_from_typing(buffer)
   if buffer == vim.api.nvim_get_current_buf() and vim.api.nvim_get_mode().mode == "i" then
     vim.api.nvim_feedkeys(BREAK, "ni", false)
   end
 end
 
---- Carry out an edit. Those of one run join into one step of undo, unless something else came between; a
---- change that is put back is a step of its own. Nothing that the user typed shares a step with them.
+--- Apply an edit. Those of one run are joined into one undo step, unless another change came between; a
+--- reverted change is a step of its own. Text that the user typed never shares a step with them.
 function M.apply_edit(err, params, context, ...)
   local label = params.label or ""
   local run = label:match("^Reviser run (.+)$")
@@ -70,7 +70,7 @@ function M.apply_edit(err, params, context, ...)
   return { applied = true }
 end
 
---- A run that wrote nothing leaves nothing to undo. The first `u` after it says so, and undoes nothing of the user's.
+--- After a run that wrote nothing, let the first `u` say so and not undo the user's own last change.
 local function guard_undo(buffer)
   for _, map in ipairs(vim.api.nvim_buf_get_keymap(buffer, "n")) do
     if map.lhs == "u" then
@@ -109,7 +109,7 @@ local function draw_cursor(buffer, position)
   })
 end
 
---- Draw where a run stands; when it is over, its last words stay marked for a moment.
+--- Draw the state of a run; when it is over, its last insertion stays highlighted for a moment.
 function M.on_run(_, params)
   local buffer = client.buffer(params.uri)
   if not buffer then

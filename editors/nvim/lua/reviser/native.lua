@@ -1,4 +1,4 @@
---- Ghost text by Neovim's own inline completion, which there is from Neovim 0.12 on.
+--- Ghost text by Neovim's own inline completion, available from Neovim 0.12 on.
 local M = {}
 
 --- Whether this Neovim has it.
@@ -11,14 +11,14 @@ function M.attach(buffer)
   vim.lsp.inline_completion.enable(true, { bufnr = buffer })
 end
 
---- Write a part of a suggestion where all of it would go.
+--- Insert a part of a suggestion at the place of the whole.
 local function write(text, unit)
   local ghost = require("reviser.ghost")
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   ghost.write(0, row - 1, column, ghost.part(text, unit))
 end
 
---- Take the suggestion, a part of it, or take it away; false if there is none. Fit for an expression mapping.
+--- Accept the suggestion or a part of it, or dismiss it; false if there is none. For expression mappings.
 function M.take(unit)
   if unit == "all" then
     return vim.lsp.inline_completion.get()
@@ -32,7 +32,7 @@ function M.take(unit)
   })
 end
 
---- Ask for a suggestion now: Neovim asks for one when the cursor has moved.
+--- Request a suggestion now; by itself, Neovim requests one when the cursor has moved.
 function M.request()
   vim.api.nvim_exec_autocmds("CursorMovedI", { buffer = 0, modeline = false })
 end
