@@ -23,7 +23,7 @@ from setuptools.errors import CompileError
 
 FLAGS = ["-std=c11", "-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-D_GNU_SOURCE"]
 if platform.machine() in ("aarch64", "arm64"):
-    # The order of instructions decides a tenth of the speed, and this order suits all large cores.
+    # The order of instructions makes a tenth of the speed, and this order suits all large cores.
     FLAGS.append("-mtune=neoverse-n1")
 
 SOURCE = Path("reviser/native/src")

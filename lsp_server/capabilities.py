@@ -44,7 +44,7 @@ class Client:
             has_ghost_text=documents.inline_completion is not None,
             has_configuration=bool(workspace.configuration),
             registers_configuration=bool(changes and changes.dynamic_registration),
-            # An editor that cannot be told to ask again would learn of nothing that is found after its question.
+            # An editor that cannot be asked to refresh would miss everything found after its request.
             pulls_diagnostics=pulls is not None and (refreshes or pushed is None),
             refreshes_diagnostics=refreshes,
             shows_related=bool((pulls and pulls.related_information) or (pushed and pushed.related_information)),

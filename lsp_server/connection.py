@@ -27,14 +27,14 @@ _CHUNK = 1 << 16
 _CHUNKS_AHEAD = 16
 _LONGEST_HEAD = 8192
 _QUOTED = 40
-# Bytes of messages that are read ahead, and messages that are carried out though the editor wants to shut down.
+# Bytes of messages that are read ahead, and messages that are handled after the editor has asked to shut down.
 _MOST_AHEAD = 1 << 26
 _BEFORE_SHUTDOWN = 64
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 _HEAD_SO_FAR = re.compile(rb"(?:%s:[\t -~]*\r\n)*(?:%s(?::[\t -~]*\r?)?|\r)?" % (_NAME, _NAME), re.DOTALL)
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
-# In JSON, a line cannot end within a string, and such words cannot stand outside one.
+# A JSON string cannot contain a line ending, and these words can stand only inside a string.
 _HEAD_IN_BODY = re.compile(rb"content-length:[ \t]*\d+\r\n", re.IGNORECASE)
 _LONGEST_HEAD_IN_BODY = 40
 
@@ -187,7 +187,7 @@ async def serve_messages(server: ReviserServer, chunks: AsyncIterator[bytes]) ->
                 _carry_out(server, body)
             else:
                 server.protocol.leave_undone(_fields(body))
-            # What a message has set going comes before the next one.
+            # Let the tasks that a message has started run before the next message.
             await asyncio.sleep(0)
         await filling
     finally:

@@ -66,7 +66,7 @@ class ReviserServer(LanguageServer):
         self.runs = LiveRuns(
             self.worker, self.documents, self.editor, lambda: self.settings, self.model_key, self.lists
         )
-        # Reading takes long, and nobody may wait for it who waits for a suggestion: it has an engine of its own.
+        # Proofreading is slow and must not delay suggestions, so it has an engine of its own.
         self.reader = WorkerClient(
             lambda: self.settings.unload_after_s,
             lambda: socket_path("reading") if self.settings.shared_engine else None,

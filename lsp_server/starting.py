@@ -136,7 +136,7 @@ def _run(server: ReviserServer, conversation: Callable[[Lost], Awaitable[None]])
 def serve_stdio(server: ReviserServer, parent: int) -> int:
     """Serve over standard streams until the process `parent` ends; returns the exit status of the protocol."""
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # What libraries print must not get between the messages.
+    # Output that libraries print must not be mixed with the messages.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     threading.Thread(target=_end_with_parent, args=(server, parent), daemon=True).start()
 

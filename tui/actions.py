@@ -69,7 +69,7 @@ def actions_of(parts: EditorParts) -> dict[str, Action]:
         "new": files.new,
         "open": asking(lambda: _open(parts)),
         "recover": asking(parts.autosave.recover),
-        # Without a question at once, so that what is typed next is not yet in the file.
+        # If there is no question, save at once, so that text typed next is not in the file yet.
         "save": lambda: _save(parts),
         "save_as": asking(lambda: files.save_as(sheets.current)),
         "reload": lambda: files.read_again(sheets.current),

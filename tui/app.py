@@ -67,7 +67,7 @@ class EditorApp(App[None], inherit_bindings=False):
         journals: Path | None = None,
         encoding: str | None = None,
     ) -> None:
-        # Without colour means without: by itself Textual would send shades of grey.
+        # By itself Textual would send shades of grey where no colour is wanted.
         super().__init__(driver_class(), ansi_color=True if "NO_COLOR" in os.environ else None)
         self.settings = settings or TuiSettings()
         _check_keys(self.settings)
@@ -324,7 +324,7 @@ def run_editor(
     try:
         app.run()
     finally:
-        # Where a mistake of ours has ended it, the last half second is not written down yet.
+        # If the app has crashed, the changes of the last half second are not in the journals yet.
         app.autosave.flush_journals()
     if app.writer.working:
         # The model's thread is inside a library and cannot be asked to end; everything else is done.

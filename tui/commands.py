@@ -217,7 +217,7 @@ _FOOTER = (
     ),
     *("panel", "fix", "ignore", "next-mistake", "mistakes", "continue", "infill", "revise", "save", "find", "quit"),
 )
-# What a narrow footer shows rather than the rest: what matters at the moment, and the way out.
+# The commands that a narrow footer prefers: those of use at the moment, and the way out.
 _FIRST = (
     *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change", "full-speed"),
     *("fix", "ignore", "next-mistake", "mistakes"),

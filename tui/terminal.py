@@ -19,9 +19,9 @@ from textual.message import Message
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-# As many bytes as a terminal holds for its reader.
+# The number of bytes that a terminal buffers for its reader.
 _MOST = 4096
-# Seconds after which an Escape that nothing follows is a key.
+# Seconds after which a lone Escape counts as a key.
 _TICK = 0.1
 
 

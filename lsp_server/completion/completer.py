@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 Kind = Literal["inline", "list"]
 
-# What follows the cursor is read anew at every key, so a suggestion looks at little of it.
+# Characters behind the cursor that the model gets: few, because it reads them again at every key.
 _AFTER = 160
 
 

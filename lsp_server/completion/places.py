@@ -12,14 +12,14 @@ from bisect import bisect_right
 from reviser.core.errors import ReviserError
 from reviser.prose import Format, Paragraph, Role, paragraphs
 
-# Characters before and behind the place that are read. Where blocks are told by their own lines, few are enough.
+# Characters read before and behind the place. Where each line shows its block's kind, few are enough.
 _NEAR = (8_000, 2_000)
 _FAR = (60_000, 20_000)
 _TOLD_BY_LINES = frozenset({Format.MARKDOWN, Format.MDX, Format.RST, Format.PLAIN})
-# Behind a blank line, a line that is neither indented nor in a fence can be the first of a document.
+# A line after a blank one, neither indented nor in a fence, can be parsed as the first of a document.
 _START = re.compile(r"\n[^\S\n]*\n(?=\S)")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
-# One letter is a word's next; alone, it would hardly be prose.
+# The next letter of a word; by itself it would hardly be parsed as prose.
 _LETTER, _WORDS = "x", "some words of prose"
 _CLOSES = ".,;:!?…)]}\"'”’»*_"
 
@@ -40,7 +40,7 @@ def is_prose(text: str, offset: int, format: Format, *, invoked: bool = False) -
     try:
         found = _paragraph_at(paragraphs(tried, format), at + len(space))
     except ReviserError:
-        return True  # a package for the format is missing, which proofreading says
+        return True  # a package for the format is missing, which proofreading reports
     if found is None:
         return False
     paragraph, place = found

@@ -20,10 +20,10 @@ _SENTENCE = re.compile(r"""\s*\S.*?(?:[.!?…]+["'”’»)\]]*(?=\s)|(?=\n\s*\n
 _UNITS = {"word": _WORD, "line": _LINE, "sentence": _SENTENCE}
 _OVER = re.compile(r"""[.!?…]["'”’»)\]]*\s*\Z""")
 _CLAUSE_END = re.compile(r"""[,;:.!?…–—]["'”’»)\]]*(?=\s)""")
-# A word or a mark; and what tells that a text is said again: a word, or a mark that closes something.
+# A word or punctuation mark; and the units compared to detect repetition: words and closing marks.
 _PART = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _TELLS = re.compile(r"""[\w)\]}"”’»]""")
-# What no prose has and no editor shows well; a suggestion ends before it.
+# Characters that prose does not contain and editors do not show well; a suggestion ends before them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
 
@@ -66,7 +66,7 @@ def _without_one_repetition(text: str, after: str) -> str:
         if text.endswith(after[:size]) and _parts_words(text, len(text) - size, after, size):
             text = text[:-size]
             break
-    # Between the suggestion and a line's end, or a space, another space has no use.
+    # Before a line's end or a space, another space is of no use.
     return text.rstrip() if not after or after[0].isspace() else text
 
 

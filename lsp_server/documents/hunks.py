@@ -35,7 +35,7 @@ class Hunk:
         """Move with a change of the document; False if the change touches this hunk's own text."""
         low, high = change.start, change.end
         if low == high == self.start == self.end:
-            # Lines above or below are beside the gap; anything else fills it.
+            # Whole lines above or below stand beside the gap; other text fills it.
             before = _ENDS_LINE(change.new)
             self.start += change.growth if before else 0
             return bool(before or _STARTS_LINE(change.new))
@@ -88,7 +88,7 @@ class Hunks:
             self._start += change.growth
             self._end += change.growth
         elif change.start <= self._end:
-            # At the edge too: what an editor undoes there is reported so.
+            # Also at the edge: editors report an undo there.
             self._start = min(self._start, change.start)
             self._end = max(self._end, change.end) + change.growth
 

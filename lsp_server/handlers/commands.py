@@ -247,7 +247,7 @@ def set_model(ls: ReviserServer, *arguments: Any) -> Status:
 
     model = _target(ls, arguments).model
     try:
-        # Whether a server is there shows when it is first asked.
+        # A remote model is checked only when it is first used.
         if model and not model.startswith("openai:"):
             find_model(model)
     except ReviserError as error:

@@ -110,7 +110,7 @@ def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
 @feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> None:
     document = ls.document(params.text_document.uri)
-    # The whole text of a long document takes long to put together, and only several changes need it.
+    # Joining the whole text of a long document is slow, and only several changes need it.
     before = document.text if len(params.content_changes) > 1 else ""
     changes = [_take(document, event) for event in params.content_changes]
     for change in changes:
@@ -173,7 +173,7 @@ def _extending(
 async def completion(ls: ReviserServer, params: types.CompletionParams) -> types.CompletionList:
     document = ls.document(params.text_document.uri)
     mode = ls.settings.completion.list
-    # An editor that shows ghost text would offer the same twice, and Tab could mean either.
+    # An editor with ghost text would show each suggestion twice, and Tab would be ambiguous.
     if mode == "off" or (mode == "auto" and ls.client.has_ghost_text):
         return types.CompletionList(is_incomplete=False, items=[])
     offset = document.offset(place(params.position))

@@ -67,7 +67,7 @@ class Checking:
         self._basis: object = None
         self.paragraphs_read = 0
 
-    # What happens to documents
+    # Events of documents
 
     def open(self, document: EditorDocument) -> None:
         self.close(document.uri)
@@ -125,7 +125,7 @@ class Checking:
         for state in self._states.values():
             state.done.set()
 
-    # What is known of them
+    # Findings
 
     def is_on(self, document: EditorDocument) -> bool:
         on = self._settings().diagnostics.enabled and self._allows(document)
@@ -223,7 +223,7 @@ class Checking:
         except ReviserError as error:
             self._report(str(error))
         except asyncio.CancelledError:
-            # A reading that gave way to another of the same text is begun again.
+            # A check that was cancelled for another of the same text is started again.
             if state.due is None and self.is_on(document):
                 state.due = asyncio.get_running_loop().time()
             raise
@@ -248,7 +248,7 @@ class Checking:
         return ReadingTask(
             id=0,
             key=self._key(),
-            # As one unknown character each, since a message may join two halves.
+            # Each becomes one unknown character, since JSON could join two halves to one.
             text=whole_characters(document.text[start:end]),
             format=format_of_document(document).value,
             near=min(max(near - start, 0), end - start),

@@ -21,13 +21,13 @@ SOURCE = "reviser"
 _HINTS = frozenset({"punctuation", "case", "word order", "other"})
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s|(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
 _LONGEST_SENTENCE = 300
-# Seconds in which news are gathered before they are sent.
+# Seconds in which updates are gathered before they are sent.
 _PUSH_AFTER = 0.05
 _REFRESH_AFTER = 0.3
-# Seconds without a key, after which an editor is told where findings have moved to.
+# Seconds without a key before an editor gets the new positions of findings.
 _PAUSE = 0.5
-# Protocols have no word for a part of a document's diagnostics. What it takes to put all of them together, times
-# this, passes before it is done again.
+# The protocol cannot update a part of a document's diagnostics. After computing all of them, the server waits for
+# the time that took, times this factor, before it does so again.
 _REST = 4
 
 
@@ -127,7 +127,7 @@ class Diagnostics:
             return types.RelatedFullDocumentDiagnosticReport([])
         if not client.refreshes_diagnostics:
             await checking.settled(document)
-        # Whoever types on takes the question back meanwhile.
+        # Meanwhile an editor cancels the request if the user types on.
         while str(checking.revision(document)) != known and (rest := self._rest()):
             await asyncio.sleep(rest)
         if self._server.documents.get(document.uri) is not document:
@@ -168,7 +168,7 @@ class Diagnostics:
         waiting, self._waiting = self._waiting, set()
         documents = [one for uri in waiting if (one := self._server.documents.get(uri)) is not None]
         if self._server.client.pulls_diagnostics:
-            # Whoever asks moves findings by itself.
+            # A client that pulls diagnostics moves them by itself.
             if any(self._is_news(document, moves=False) for document in documents):
                 self._server.workspace_diagnostic_refresh(None)
             return

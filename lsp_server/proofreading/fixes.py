@@ -16,7 +16,7 @@ from reviser.proofreading.suggestion import Suggestion, quoted
 FIX_ALL = "source.fixAll.reviser"
 _SHOWN = 40
 
-# Makes the edit of a workspace out of text edits in a document.
+# A function from text edits in a document to a workspace edit.
 WorkspaceEdit = Callable[[EditorDocument, Sequence[types.TextEdit]], types.WorkspaceEdit]
 
 

@@ -73,7 +73,7 @@ class LspEditor:
         """Ask the editor for several edits at once."""
         params = types.ApplyWorkspaceEditParams(edit=self.workspace_edit(document, edits), label=label)
         reply = self._server.workspace_apply_edit_async(params)
-        # A reply to a request that was given up would be an error inside pygls: it is let come.
+        # Not cancelled: the reply to a cancelled request would be an error inside pygls.
         try:
             result = await asyncio.shield(reply)
         except JsonRpcException as error:

@@ -48,7 +48,7 @@ class RunRegion:
             return start
         if high < start or low > self.end:
             return None
-        # What the change leaves where the region was, with the region's untouched ends.
+        # The result of the change, with the untouched ends of the region.
         left = text[: max(low - start, 0)] + change.new + text[max(high - start, 0) :]
         if low >= start and high <= self.end:
             found = 0 if left == wanted else -1

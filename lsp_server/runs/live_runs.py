@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 _AFTER = 8_192
 _KEPT = 20  # runs of a document that can be taken back
 _REPLY_PATIENCE = 10.0
-_ECHO_PATIENCE = 4.0  # seconds, by which a busy machine may be late
+_ECHO_PATIENCE = 4.0  # seconds to wait for the change that an edit causes, on a busy machine
 _RETRIES = 50
 
 
@@ -249,7 +249,7 @@ class LiveRuns:
         run = self.current
         if run and run.uri == uri:
             self.halt("the document was closed")
-            # Now, since without its document nobody can say where it stood.
+            # Before the document is gone, because the editor is sent positions in it.
             self._editor.show(run)
         self._runs.pop(uri, None)
 
@@ -302,7 +302,7 @@ class LiveRuns:
             self._editor.begin(run)
             self._editor.show(run)
             await self._write_out(run)
-        except Exception:  # nothing of a run may bring the server down
+        except Exception:  # no failure of a run may end the server
             logger.exception("run %s failed", run.id)
             run.halt("stopped", "of an error in the server")
         finally:
@@ -383,8 +383,8 @@ class LiveRuns:
             return
         unchanged = document.version == version
         if run.awaits_echo and (applied or unchanged):
-            # Editors may say "applied" and skip the edit: the change that it must cause is the proof. And
-            # the change because of which they refused one may come after their answer.
+            # Editors may report "applied" and skip the edit: only the change that it causes is proof. And
+            # the change that made them refuse an edit may arrive after their answer.
             await self._await_change(_ECHO_PATIENCE)
         if not run.awaits_echo:
             run.refusals = 0

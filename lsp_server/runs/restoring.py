@@ -76,7 +76,7 @@ class Restorer:
             if change is None:
                 return False
             applied, settled = await self._restore(run, [], run.label, document, change)
-            # A change of the user's may have come in one message with ours, so that no text tells of it.
+            # A user's change may have arrived in one message with this edit, so that the text was never as expected.
             if settled or (applied and run.left):
                 return True
         raise ReviserError(_REFUSED)
@@ -90,8 +90,8 @@ class Restorer:
             change = run.hunks.restoration(document.text, hunks)
             applied, _ = await self._restore(run, hunks, label, document, change)
             if applied:
-                # A change of the user's came between, or with ours. Where the text does not tell whether
-                # the old one was put back, better once too few than twice.
+                # A user's change arrived before this edit, or with it. If the text does not show whether
+                # the old text was restored, it is better not restored than restored twice.
                 run.hunks.forget([hunk for hunk in hunks if hunk.hidden])
         raise ReviserError(_REFUSED)
 

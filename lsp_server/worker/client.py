@@ -191,14 +191,14 @@ class WorkerClient:
             logger.warning("the engine ended unexpectedly")
             self._connection = None
             self._failures += 1
-            # Once may be an accident; an engine that cannot live must not be started at every key.
+            # An engine that keeps crashing must not be restarted at every key; one crash may be an accident.
             rest = min(2.0**self._failures, _LONGEST_REST) if self._failures > 1 else 0.0
             self._not_before = time.monotonic() + rest
         for listener in self._listeners.values():
             listener.put_nowait(None)
 
     def _count(self, event: Event) -> None:
-        # Here, since nobody listens to the end of a task that was left early.
+        # Counted here, because a task that was left early has no reader for its last event.
         self.evaluated += event.evaluated
         self.before += event.before
         self.reused += event.reused
@@ -220,7 +220,7 @@ class WorkerClient:
 
 async def start_process() -> Connection:
     """Start an engine for this server alone."""
-    # It finds modules where this process does, and not in the folder that the user is in.
+    # It imports modules from where this process does, not from the current folder.
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; from lsp_server.worker.process import serve_streams; serve_streams()"
     )

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SESSIONS = 16
-# How long a shared process without anyone to serve stays, in seconds: an editor may be restarting.
+# Seconds for which a shared process stays without a peer: an editor may be restarting.
 GRACE = 2.0
 
 
@@ -271,7 +271,7 @@ def _proofreads(task: WritingTask, engine: Engine) -> bool:
 def _known(run: Generation, evaluated: int) -> tuple[int, int]:
     """The number of ids before the place of writing that were needed, and how many of them were cached."""
     before = 1 + run.rollout.canvas.low
-    # What was looked at beyond the first action is not what the model had to read for it.
+    # Ids evaluated beyond the first action are not part of the text that had to be read.
     evaluated -= getattr(run.rollout.policy, "ahead", 0)
     return before, min(before, run.rollout.seeded - evaluated)
 
@@ -286,7 +286,7 @@ def serve_streams() -> None:
     """Serve one language server through standard input and output, and end with it."""
     # An interrupt typed into the editor's terminal is meant for the editor.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What libraries print must not get between the messages.
+    # Output that libraries print must not be mixed with the messages.
     writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     worker = Worker(load)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from reviser.core.edits import Edit
 
-# Long enough for any document's surroundings of a cursor; a longer line is no message of ours.
+# Bytes; more than any task needs, so a longer line is invalid.
 LINE_LIMIT = 1 << 24
 
 
@@ -99,7 +99,7 @@ Order = WritingTask | ReadingTask | SuggestingTask | LoadingTask
 """What is worked on, and answered by events."""
 
 
-# What was found in a text: where, the old text, the new one, the confidence, and the kind.
+# A finding in a text: its offset, the old text, the new text, the confidence, and the kind.
 FoundChange = tuple[int, str, str, float, str]
 
 

@@ -24,7 +24,7 @@ from reviser.core.edits import Edit
 from tui.document.locked_files import LockedFile, is_held
 
 _SUFFIX = ".journal"
-# So many changes are kept one by one.
+# The number of changes after which a journal is rewritten.
 _MOST_CHANGES = 1000
 _TRASH = "trash"
 TRASH_DAYS = 14
@@ -38,7 +38,7 @@ class Journal:
         self._held: LockedFile | None = None
         self._pending: list[Edit] = []
         self._header: dict[str, object] = {}
-        # How many changes there were, and how many of them are lines of the file.
+        # The number of changes noted, and of those written to the file.
         self._changes = self._lines = 0
 
     @property
@@ -169,7 +169,7 @@ def _throw_away(journal: Path) -> None:
     with suppress(OSError):
         trash = journal.parent / _TRASH
         trash.mkdir(exist_ok=True, mode=0o700)
-        # Its days are counted from now on.
+        # The days in the trash are counted from now on.
         os.utime(journal)
         journal.rename(trash / journal.name)
 

@@ -27,7 +27,7 @@ class LockedFile:
             lock(self.file.fileno(), wait=True)
         self.file.write(data)
         self.file.flush()
-        # It has its name only now, so that another editor never finds it unlocked or half written.
+        # It is renamed only now, so that another editor never finds it unlocked or incomplete.
         self.path = name.replace(path or name.with_suffix(suffix))
 
     def remove(self) -> None:

@@ -33,19 +33,19 @@ class Region:
     """The region of a run: one patch, or, during a review, one for each change that the user has not typed into."""
 
     patches: list[Patch]
-    # How many entries there were when the run began; the ones above are the user's, made during it.
+    # The number of undo entries when the run began; later ones are the user's, made during it.
     depth: int
     open: bool = True
-    # Of a parted region: what the one patch replaced, and how much lies around the changes.
+    # Of a split region: the original text, and the number of characters before and after the changes.
     original: str = ""
     lead: int = 0
     tail: int = 0
     parted: bool = False
-    # Whether the user has typed among the changes, so that the text is not the run's alone any more.
+    # Whether the user has typed between the changes, so that the text is no longer the run's alone.
     mixed: bool = False
-    # Whether the run is already an entry, and only what was put back since lies on top.
+    # Whether the run is already an undo entry, and only later reversals lie on top.
     settled: bool = False
-    # Called before an edit touches the one patch, to part it into changes, most of which the edit then leaves open.
+    # Called before an edit touches the one patch, to split it into changes, most of which then stay open.
     part: Callable[[], object] | None = None
 
     @property

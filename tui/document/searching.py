@@ -18,11 +18,11 @@ import regex
 from reviser.core.errors import ReviserError
 from tui.document.draft import EditedText, Selection
 
-# Counting goes this far; a larger number tells nobody more.
+# Counting stops at this number of matches.
 COUNT_LIMIT = 9999
-# As many characters as can be looked for.
+# The longest search text, in characters.
 LONGEST = 1000
-# Seconds of work that finding something may take, and replacing all of it.
+# Time limits in seconds for a search, and for replacing all matches.
 _FINDING = 1.0
 _REPLACING = 3.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reviser.core.edits import Edit
 from tui.document.draft import EditedText
 
-# Of a longer selection the words are not counted, since that is done at every key.
+# Characters; words of a longer selection are not counted, since that happens at every key.
 _LONGEST = 100_000
 
 

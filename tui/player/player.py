@@ -80,7 +80,7 @@ class Player:
         for sheet in self._sheets:
             if run := sheet.run:
                 run.keep() if sheet is self._sheet else run.pause()
-        # What is typed next is not meant to replace what the model is at work on.
+        # Text typed next must not replace the text that the model is working on.
         draft.select(Selection.at(draft.selection.cursor))
         region = draft.open_region(start, end)
         revising = task == "revise"
@@ -88,7 +88,7 @@ class Player:
         place = (text, start, end, root, self._settings)
         source: GenerationSteps | CorrectionSteps
         if revising and not self._settings.revise_temperature:
-            # What is drawn at random takes a run of actions; all else is proofreading.
+            # Sampling at random needs a run of actions; all other revising is proofreading.
             source = CorrectionSteps(self._writer, *place, self._sheet.source, self._lists)
         else:
             source = GenerationSteps(self._writer, task, *place)

@@ -16,7 +16,7 @@ class Mistakes:
     def __init__(self, draft: EditedText) -> None:
         self._draft = draft
         self.findings = Findings()
-        # What of the text was read last.
+        # The part of the text that was read last.
         self.read = (0, 0)
         self._spans: list[tuple[int, int]] = []
         self._spans_of: int | None = None

@@ -22,7 +22,7 @@ from tui.sheets import Sheets
 from tui.widgets.desk import Clock, Desk
 
 _INTERVAL = 0.1
-# Seconds in which nothing is typed before the text is read.
+# Seconds without a key before the text is read.
 _PAUSE = 0.6
 
 Which = Literal["this", "kind", "all"]
@@ -53,7 +53,7 @@ class Proofreading:
         self._due: float | None = None
         self._timer: Timer | None = None
         self._drawn: object = None
-        # Why nothing is found, where the model cannot proofread.
+        # The reason why there are no findings, if the model cannot proofread.
         self._failure: str | None = None
 
     @property
@@ -139,7 +139,7 @@ class Proofreading:
             if reading.complete:
                 reading.mistakes.read = reading.read
             elif reading.current:
-                # It gave way to a run.
+                # It was cancelled for a run.
                 self._due = self._clock() + _PAUSE
 
     @property
@@ -169,7 +169,7 @@ class Proofreading:
             return f"Mistakes are not looked for: {self._failure}."
         return "Reading…" if self._reading is not None else "No mistakes found."
 
-    # What the user does about them
+    # The user's commands
 
     def go(self, by: int) -> None:
         """Go to the next mistake, or to the previous one."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reviser.editor.reader import EditorReader
 
 
-# Of a long text so many characters are read around what is on the screen.
+# The number of characters of a long text that are read around the screen.
 _AROUND = 20_000
 
 
@@ -34,12 +34,12 @@ class DraftReading:
     text: str
     near: int
     version: int
-    # Since it began, words were listed or findings ignored.
+    # Whether words were listed or findings ignored since it began.
     outdated: bool = False
     complete: bool = False
     over: bool = False
     failure: str | None = None
-    # What was found in which stretches, as it was found.
+    # The findings with the stretches that were read, in order.
     found: deque[FoundMistakes] = field(default_factory=deque)
     read: tuple[int, int] = (0, 0)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
     from reviser.session.frames import Frame
 
-# So many tokens beside the place of a move are looked at for its words.
+# The number of tokens beside the target of a move from which words are taken.
 _NEAR = 6
 # With more letters beside the place, the second word behind it is left out.
 _ROOM = 18

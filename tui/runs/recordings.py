@@ -20,7 +20,7 @@ from tui.runs.labels import full_label
 from tui.runs.run import DraftRun
 from tui.runs.tree import Node, Seed, TakenAction
 
-# Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
+# The field of a saved run with the probability of each step; other readers ignore it.
 _PROBABILITIES = "probabilities"
 
 

@@ -14,12 +14,12 @@ from tui.runs.tree import ActionOption, Node, Seed, StepResult, StepSource, seco
 
 State = Literal["waiting", "playing", "paused", "closed"]
 
-# Recorded steps at full speed: fast enough to be called so, slow enough to be seen.
+# Steps per second of a recording at full speed, slow enough to be seen.
 _FULL_SPEED = 60
-# As many steps are shown by their own edits; further away only what differs is changed, at once.
+# Up to this many steps are shown by their own edits; further away, only what differs is changed, at once.
 _FEW_STEPS = 16
 TRAIL_SECONDS = 0.7
-# How long new and removed text differs from the rest in its style.
+# Seconds for which new and removed text is highlighted.
 FADE_SECONDS = 2.4
 
 
@@ -65,18 +65,18 @@ class DraftRun:
         self.state: State = "waiting"
         self.failure: str | None = None
         self.trails: list[Trail] = []
-        # What the region holds at the root, and at the step that is shown.
+        # The region's text at the root, and at the step that is shown.
         self.original = "" if clears else draft.buffer.slice(region.start, region.end)
         self.text = self.original
         # The step whose text the region holds; None if the user has decided on changes since.
         self._written: Node | None = root
-        # For each character of the region the step that wrote it; None for those that were there.
+        # For each character of the region the step that wrote it; None for original ones.
         self.authors: list[Node | None] = [None] * len(self.original)
         self.erased: list[ErasedText] = []
         self.seconds = 0.0
         self.revising = revising
         self.review: Review | None = None
-        # What was decided at the steps that were reviewed.
+        # The decisions at each step that was reviewed.
         self._decided: dict[Node, tuple[bool | None, ...]] = {}
         self._source = source
         self._speed = 0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
     from reviser.core.trajectory import Trajectory
 
-# How many other steps a move takes as long as.
+# A move is shown as long as this number of other steps.
 _DWELL = 4
 
 
@@ -54,7 +54,7 @@ class Node:
     depth: int = 0
     children: list[Node] = field(default_factory=list)
     shown_at: float = float("-inf")
-    # Where the model begins afresh, as at the root and at each line to be revised: how it begins.
+    # Set where the model begins anew, as at the root and at each line to be revised.
     seed: Seed | None = None
 
     def after(self, edits: tuple[Edit, ...], cursor: int, taken: TakenAction) -> Node:

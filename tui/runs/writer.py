@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = 12
 _SEEDS = 1 << 32
-# A key passes through the event loop several times, and each time the thread may hold it up this long.
+# Seconds for which the thread may hold the interpreter; a key waits for that several times.
 _SWITCH_SECONDS = 0.0005
 
 Task = Literal["continue", "infill", "revise"]
@@ -118,7 +118,7 @@ class StepProducer:
         self.speed = speed
         self._writer = writer
         self._produced: deque[tuple[int, StepResult]] = deque()
-        # Each call of `extend` has a number; steps with an old one are not wanted any more.
+        # Each call of `extend` has a number; steps with an old number are dropped.
         self._number = 0
         self._halted = 0
         self._busy = False
@@ -243,7 +243,7 @@ class GenerationSteps(StepProducer):
     def _segment_at(self, begin: Node, number: int) -> Segment:
         if self._task != "revise":
             return Segment(begin, number)
-        # Passages come one after the other, so behind this one all is as it was.
+        # Passages are revised in order, so the text behind this one is unchanged.
         first, last = self._passages[number]
         length = len(begin.text_from(self._original))
         return Segment(begin, number, length - (self._end - first), self._end - last)
@@ -293,7 +293,7 @@ class GenerationSteps(StepProducer):
         warmth = chosen.revise_temperature if self._task == "revise" else chosen.temperature
         limits = (chosen.top_k or None, chosen.top_p, chosen.min_p)
         if not warmth:
-            # What is likeliest does not depend on how freely moves would be drawn.
+            # The likeliest action does not depend on the settings for sampling moves.
             return GreedySampler(1.0, *limits, seed=seed, move_temperature=None)
         return UntriedSampler(warmth, *limits, seed=seed)
 

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from tui.commands import Hint
 
-# So many messages are shown at once.
+# The number of messages shown at once.
 _MESSAGES = 3
 
 
@@ -80,7 +80,7 @@ class StatusLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.said: tuple[str, ...] = ("",)
-        # Each with how grave it is.
+        # Each message with its severity.
         self.messages: list[tuple[str, str]] = []
 
     def tell(self, message: str, severity: str, seconds: float) -> None:

@@ -17,7 +17,7 @@ from tui.document.searching import SearchFailed, TextSearch
 from tui.widgets.keyboard import Field
 from tui.widgets.text.editor import Editor
 
-# Seconds without a key before what is found is counted, and seconds that a key may wait for what it looks for.
+# Seconds without a key before matches are counted, and seconds that a key may wait for a match.
 _PAUSE = 0.15
 _TYPING = 0.5
 

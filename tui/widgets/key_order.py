@@ -30,7 +30,7 @@ class CommandsInProgress:
         app = self._app
         if app.screen is not self._screen and len(app.screen_stack) > 1:
             return app.focused is None
-        # Where a question has been answered, those who asked it go on.
+        # Workers whose question has been answered continue and must be waited for.
         known = self._workers if app.screen is self._screen else set()
         return any(not worker.is_finished for worker in app.workers if worker not in known)
 

@@ -11,7 +11,7 @@ from tui.sheet import Sheet
 from tui.widgets.panels import percent
 from tui.widgets.rows import Rows
 
-# What the footer says while the list has the focus.
+# The footer's hints while the list has the focus.
 HINTS = [
     Hint("m", "M", "Fix", 0),
     Hint("k", "K", "Fix its kind", 3),

@@ -53,7 +53,7 @@ class Rows(ScrollView, can_focus=True):
         self._empty = empty
         self.lines = lines
         self.chosen = 0
-        # Rows behind this one lie in the future of what is shown.
+        # Rows behind this one are later steps than the one shown; they are drawn fainter.
         self.now = len(lines)
 
     def on_mount(self) -> None:

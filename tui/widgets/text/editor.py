@@ -22,14 +22,14 @@ from tui.widgets.keyboard import written_by
 from tui.widgets.text.movements import Movements
 from tui.widgets.text.text_view import TextView
 
-# What keys write that are not characters by themselves. A line feed is what some terminals send for a pasted line
+# The text of keys that are not characters themselves. Some terminals send a line feed for a pasted line
 # ending.
 _WRITTEN = {"enter": "\n", "shift+enter": "\n", "ctrl+j": "\n", "tab": "\t"}
 
 
-# What undo takes back of typed text at a time: a word or a line ending, with the spaces behind it.
+# The unit in which typed text is undone: a word or a line ending, with the spaces behind it.
 _STEPS = re.compile(r"(?:\n|\S+)[^\S\n]*|[^\S\n]+")
-# So many characters at once are pasted, not typed.
+# This many characters at once count as pasted, not typed.
 _PASTED = 200
 
 
@@ -94,7 +94,7 @@ class Editor(TextView, can_focus=True):
         nothing is stopped here too: passed on, it could reach a dialog that a later key has opened.
         """
         if self._is_left():
-            # A key before this one has opened a field or a dialog, and this one is meant for that.
+            # An earlier key has opened a field or a dialog, and this key is meant for that.
             event.stop()
             await self.app.on_event(events.Key(event.key, event.character))
             return

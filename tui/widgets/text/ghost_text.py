@@ -48,7 +48,7 @@ class GhostBuffer:
         self._buffer = buffer
         self.ghosts = tuple(ghost for ghost in ghosts if ghost.text)
         self._places = [ghost.at for ghost in self.ghosts]
-        # How much the ghosts before each one take, and at last all of them.
+        # The total length of the ghosts before each one, and at last of all.
         self._sizes = [0, *accumulate(len(ghost.text) for ghost in self.ghosts)]
 
     @property

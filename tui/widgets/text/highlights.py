@@ -17,7 +17,7 @@ from tui.widgets.text.styles import TextStyles, fade_step
 _TRAIL_CELLS = 32
 _TRAILS = 4
 
-# From where to where some style lies on the text.
+# The start and end of a highlight, and its style.
 Highlight = tuple[int, int, Style]
 
 
@@ -54,7 +54,7 @@ def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
         if item.old:
             ghost = _ghost(item.patch.start, item.old, styles.old_here if item is here else styles.old, bare)
             if item.new:
-                # A space apart from what is new.
+                # A space between the old and the new text.
                 text = ghost.text if item.old[-1].isspace() else f"{ghost.text} "
                 ghost = replace(ghost, text=text, bare=int(text[-1] == " "))
             found.append(ghost)

@@ -10,7 +10,7 @@ from reviser.core.buffer import Buffer
 from tui.document.draft import Selection
 from tui.widgets.text.viewport import Viewport
 
-# A word or a search result is looked for no further than this.
+# The farthest distance, in characters, at which a word's end or a search result is looked for.
 REACH = 4000
 _INDENTED = 200
 # Marks that belong to the character before them and are erased before it.

@@ -26,7 +26,7 @@ class TextStyles:
     mistake: Style
     region: Style
     model: Style
-    # A change under review: what it puts away and what it puts there, and both where one looks at it.
+    # A change under review: its old and new text, and both for the current change.
     old: Style
     new: Style
     old_here: Style

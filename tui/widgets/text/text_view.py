@@ -22,7 +22,7 @@ from tui.widgets.text.painter import Painter
 from tui.widgets.text.styles import TextStyles
 from tui.widgets.text.viewport import Shape, Viewport
 
-# Seconds that marking what is found on the screen may take; what takes longer is not marked any more.
+# Time limit in seconds for marking matches on the screen; matches are not marked if it is exceeded.
 _MARKING = 0.2
 
 
@@ -66,7 +66,7 @@ class TextView(Widget):
         self.search: TextSearch | None = None
         # Read by tests in place of the time.
         self.clock: Callable[[], float] = time.monotonic
-        # The moment that is drawn: one for all rows, so that they fit together.
+        # The time of the frame, one for all rows, so that they are consistent.
         self._now = 0.0
         self._matches: list[tuple[int, int]] = []
         self._painter: Painter | None = None

@@ -40,7 +40,7 @@ class Viewport:
         self._view_for: object = None
         self._rows: list[ScreenRow] = []
         self._rows_for: object = None
-        # When the size changed last: of which sheet, what had been at the top, and what was put there.
+        # At the last change of size: the sheet, the offset that had been at the top, and the one that was put there.
         self._settled: tuple[Sheet | None, int, int] = (None, 0, 0)
 
     # Geometry
