@@ -109,7 +109,7 @@ def _lead(after: str) -> str:
 
 
 def _find_whole(text: str, part: str) -> int | None:
-    """Where `part` starts in `text` without cutting a word; space before it belongs to it."""
+    """The offset at which `part` occurs in `text` as whole words, including space before it; None if it does not."""
     at = text.find(part)
     while at >= 0:
         if not _inside_word(text, at):

@@ -210,7 +210,7 @@ class LiveRun:
         self._pending = None
 
     def expects(self, change: Edit) -> bool:
-        """Whether a change is what the edit on its way must cause."""
+        """Whether a change is the result of the edit that was sent."""
         return (
             self._owned is None
             and self._pending is not None
@@ -218,7 +218,7 @@ class LiveRun:
         )
 
     def follow(self, change: Edit) -> Origin:
-        """Take over a change of the document, and say whose it is."""
+        """Apply a change of the document to the run; returns where it comes from."""
         if self._owned is not None:
             self._owned.follow(change)
             self.hunks.follow(change)
@@ -244,7 +244,7 @@ class LiveRun:
         return "inside"
 
     def _is_astray(self, change: Edit) -> bool:
-        """Whether a change is the edit on its way, made where the region no longer is."""
+        """Whether a change is the edit that was sent, made where the region no longer is."""
         sent = self._sent
         return (
             self._pending is not None
@@ -259,7 +259,7 @@ class LiveRun:
             self.state, self.reason = state, reason
 
     def settle(self) -> None:
-        """Nothing of the run is on its way any more: from now on its text is the user's to edit."""
+        """Declare the run settled: no edit is under way, and its text is the user's to edit from now on."""
         self._pending = None
         if self._owned is None:
             self._own()
@@ -277,7 +277,7 @@ class LiveRun:
                 hunk.hidden = inside.shows_old(region.text, 0, len(region.text))
 
     def _hunks(self) -> Iterator[Hunk]:
-        """What is shown of the run, as changes of what stood there."""
+        """The differences between the original text and the text that the editor shows of the run."""
         shift = self.region.start
         for passage in self._shown:
             before = self.original[passage.first : passage.last]
@@ -286,11 +286,11 @@ class LiveRun:
 
     @property
     def left(self) -> bool:
-        """Whether nothing of what the run wrote is left."""
+        """Whether no text of the run is left in the document."""
         return self._owned is not None and not self._owned.spans
 
     def restoration(self, text: str) -> Edit | None:
-        """The one change that takes the run's text out of a document and leaves the user's in."""
+        """The one edit that removes the run's text from a document and keeps the user's."""
         if self._owned is None:
             return minimal_change(text, self.region.start, self.region.text, self.original)
         spans, replaced = self._owned.spans, self._owned.replaced
@@ -302,6 +302,6 @@ class LiveRun:
 
 
 def _inserted(old: str, new: str) -> tuple[int, int]:
-    """Which part of `new` is not in `old`."""
+    """The start and end of the part of `new` that differs from `old`."""
     change = minimal_change(old, 0, old, new)
     return (0, 0) if change is None else (change.start, change.start + len(change.new))

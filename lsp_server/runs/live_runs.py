@@ -35,8 +35,7 @@ _RETRIES = 50
 
 
 class WrittenText:
-    """What the model has written in the place of a text, or of a passage of it that it revises, followed edit by
-    edit."""
+    """The text that the model has written for a task, or of the passage that it revises, updated edit by edit."""
 
     def __init__(self, task: WritingTask) -> None:
         self._task = task
@@ -44,11 +43,11 @@ class WrittenText:
         self._passage = (0, 0)
 
     def begin(self, trailing_space: int) -> None:
-        """So many spaces before the place of writing are the model's to write again."""
+        """Begin with `trailing_space` spaces before the place of writing, which the model writes again."""
         self._text = " " * trailing_space
 
     def follow(self, event: Event) -> str:
-        """Take over the edits of a step; returns what is written then."""
+        """Apply the edits of a step; returns the text written so far."""
         passage = (event.first, event.last)
         if passage != self._passage:
             first, last = (self._task.start + place for place in passage)

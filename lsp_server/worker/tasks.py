@@ -19,7 +19,7 @@ LINE_LIMIT = 1 << 24
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Which model, and how many threads it may use."""
+    """A model, by name or folder, and the number of threads it may use; None stands for the defaults."""
 
     model: str | None = None
     threads: int | None = None

@@ -160,7 +160,7 @@ class SidePanel(Vertical):
         self.screen.set_focus(self.query_one(f"#{self.active}"))
 
     def update_from(self, run: DraftRun | None) -> None:
-        """Show what there is to say of the run; only the panel that can be seen is filled."""
+        """Show the state of the run; only the visible view is filled."""
         self._run = run
         name = self.active
         if name == "Figures":
