@@ -54,7 +54,7 @@ def choice_score(scores: np.ndarray, expected: int, rules: OvertypingRules, aske
 
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
-def test_outlooks_are_those_of_the_scores(config: ModelConfig, bits: int, way: Way, build: Build) -> None:
+def test_choice_scores_are_those_of_the_scores(config: ModelConfig, bits: int, way: Way, build: Build) -> None:
     """Of every position, what the decoder's own scores there say; texts are longer together than a block."""
     rules = rules_for(config)
     texts = ragged(config, (1, 30, 90, 2, 64))
@@ -88,7 +88,7 @@ def test_outlooks_are_those_of_the_scores(config: ModelConfig, bits: int, way: W
                 assert (one.first, one.second) == (right.first, right.second)
 
 
-def test_others_and_threads_change_no_bit_of_outlooks(way: Way, build: Build) -> None:
+def test_others_and_threads_change_no_bit_of_choice_scores(way: Way, build: Build) -> None:
     config = CONFIGS["wide"]
     model, rules, texts = build(config), rules_for(config), ragged(config, (70, 1, 33, 128, 5))
     wanted = [[1] * 40, [2], [3] * 33, [4], [5, 6]]
@@ -240,7 +240,7 @@ class Told(OvertypingReader):
         super().take(choice_scores)
 
 
-def test_same_outlooks_as_torch(native: None) -> None:
+def test_same_choice_scores_as_torch(native: None) -> None:
     model = word_model()
     here, there = ([Told(RULES, [5] * size, [9], [8, 4]) for size in LENGTHS] for _ in range(2))
     with NativeDecoder.from_model(model, 32, threads=2) as decoder:
