@@ -1,1 +1,1 @@
-"""Training data and training: obfuscation to trajectories, trajectories to batches."""
+"""Training: texts and edits become trajectories, trajectories become batches, and a model learns from them."""

@@ -1,1 +1,1 @@
-"""Samples to batches: packed rows, made ahead of need by threads."""
+"""Batches for training: samples packed into rows by background threads."""

@@ -1,4 +1,4 @@
-"""Batches for a trainer: made by threads ahead of need, the same for any number of them.
+"""Batches for a trainer, made in advance by threads; their number does not change the batches.
 
 Samples are made and laid out in chapters of about a million ids. A chapter always gives the same number of
 rows, so the place of a training step in the stream of rows is known without making what came before,
@@ -36,14 +36,14 @@ _MEASURED_SAMPLES = 20_000
 
 @dataclass(frozen=True)
 class Chapters:
-    """How an epoch is divided: in `per_epoch` chapters, each of `size` rows."""
+    """The division of an epoch into `per_epoch` chapters of `size` rows each."""
 
     per_epoch: int
     size: int
 
 
 class SampleSource(Protocol):
-    """Where histories come from: the same numbers give the same histories, whenever they are asked for."""
+    """A source of histories; the same epoch and sample numbers always give the same histories."""
 
     @property
     def mixture(self) -> Mixture: ...
@@ -64,7 +64,7 @@ def samples_of(
     mistakes: MadeUpMistakes | None = None,
     next_edits: EditSource | None = None,
 ) -> SampleSource:
-    """The samples of a mixture: of texts, and of edits where it has a share of them: real, made up, and next edits."""
+    """The sample source of a mixture: texts and, where it has a share of edits, real, synthetic and next edits."""
     texts = Samples(corpus, vocabulary, mixture, seed)
     if not mixture.edits:
         return texts
@@ -84,11 +84,11 @@ def samples_of(
 
 
 class Loader:
-    """An endless stream of batches of `batch` rows, to be entered at any batch.
+    """An endless stream of batches of `batch` rows that can start at any batch.
 
-    Rows have `row_length` ids and hold several whole samples. Chapters are dealt out to `lanes`, as many as the
-    `world` has processes or a multiple, and `rank` takes its share of them: a batch of the whole
-    world is then the same rows for any number of processes that divides the lanes.
+    Rows have `row_length` ids and hold several whole samples. Chapters are distributed over `lanes`, a multiple of the
+    `world`'s number of processes, and each `rank` takes its share of the lanes. The rows of a global batch are
+    therefore the same for any number of processes that divides the number of lanes.
     """
 
     def __init__(
@@ -123,11 +123,11 @@ class Loader:
 
     @property
     def padding_share(self) -> float:
-        """Share of the places handed out so far that hold nothing."""
+        """The share of padding among the positions delivered so far, 0 to 1."""
         return self.padding / max(self.places, 1)
 
     def batches(self, first: int = 0) -> Iterator[PackedRows]:
-        """Batches from number `first` on, without end; what comes before is not made."""
+        """Yields batches from number `first` on, without end; earlier batches are not computed."""
         for parts in zip(*(self._packed(first, lane) for lane in self._own_lanes), strict=True):
             rows = PackedRows.joined(parts)
             self.places += rows.ids.size
@@ -135,7 +135,7 @@ class Loader:
             yield rows
 
     def _packed(self, first: int, lane: int) -> Iterator[PackedRows]:
-        """The part of a lane in batches, cut from its stream of rows, across the ends of chapters."""
+        """Yields the lane's part of each batch from `first` on; a part may span two chapters."""
         size = self.batch // len(self._own_lanes)
         chapter, skipped = divmod(first * size, self.chapters.size)
         held: list[PackedRows] = []
@@ -148,7 +148,7 @@ class Loader:
                 yield rest[:size]
 
     def _ahead(self, first: int, lane: int) -> Iterator[PackedRows]:
-        """Chapters of a lane from `first` on, some made while an earlier one is used."""
+        """Yields the chapters of a lane from `first` on; threads make the next ones in the meantime."""
         running: deque[Future[PackedRows]] = deque()
         workers = max(1, self.workers // len(self._own_lanes))
         with ThreadPoolExecutor(workers, "batches") as pool:
@@ -164,7 +164,7 @@ class Loader:
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _histories(self, chapter: int) -> Histories:
-        """What a chapter is made from: its part of the samples of its epoch."""
+        """The histories of a chapter: its part of the samples of its epoch."""
         epoch, part = divmod(chapter, self.chapters.per_epoch)
         size, parts = self.samples.count(epoch), self.chapters.per_epoch
         return self.samples.histories(epoch, part * size // parts, (part + 1) * size // parts)
@@ -183,7 +183,7 @@ class Loader:
         return self.samples.vocabulary.start_id
 
     def _divide(self) -> Chapters:
-        """Chapters of as many rows as nearly every chapter can fill, by the lengths of some samples."""
+        """Chooses a number of rows that nearly every chapter can fill, estimated from the lengths of some samples."""
         size = self.samples.count(0)
         lengths = self.samples.histories(0, 0, min(size, _MEASURED_SAMPLES)).lengths
         mean, spread = float(lengths.mean()), float(lengths.std())

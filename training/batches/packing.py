@@ -1,4 +1,4 @@
-"""Histories laid out in rows, several whole ones in each."""
+"""Packing: several whole histories are placed in each row of a batch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ SLACK = 0.01
 class PackedRows:
     """Rows of ids for a trainer, all (rows, length).
 
-    `mask` is True where an id is a target of the loss. `samples` numbers the samples of a row,
-    -1 where there is padding: positions attend to earlier ones of the same number. `positions`
-    start from 0 in each sample. Where rows hold actions that should not have been taken, `targets`
-    say what the loss asks for in the place of each id.
+    `mask` is True where an id is a target of the loss. `samples` is the number of the sample at each position,
+    -1 for padding; a position attends to earlier ones of the same sample. `positions` start from 0 in each
+    sample. Where rows hold actions that should not have been taken, `targets` has the right id for each position.
     """
 
     ids: NDArray[np.int32]
@@ -66,12 +65,12 @@ class PackedRows:
 
     @property
     def wanted(self) -> NDArray[np.int32]:
-        """What the loss asks for in the place of each id."""
+        """The target id of the loss at each position."""
         return self.ids if self.targets is None else self.targets
 
     @property
     def padding(self) -> int:
-        """How many places hold nothing."""
+        """The number of positions that are padding."""
         return int((self.samples < 0).sum())
 
 
@@ -79,7 +78,7 @@ class PackedRows:
 def _best_fit(
     lengths: NDArray[np.int32], order: NDArray[np.int64], width: int, space: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
-    """Give each history, in `order`, the row in which it leaves the least space; `space` is what is left."""
+    """Assigns each history, in `order`, the row in which it leaves the least space; updates `space`, the room left."""
     # Rows with the same space left form a list: the first of each, and for each row the next.
     first = np.full(width + 1, NOWHERE, dtype=np.int64)
     following = np.full(space.size, NOWHERE, dtype=np.int64)
@@ -129,10 +128,10 @@ def _lay_out(
 
 
 def packed(histories: Histories, rows: int, length: int, padding: int) -> PackedRows:
-    """`rows` rows of several histories each, the longest placed first; what finds no place is left out.
+    """Packs histories into `rows` rows, the longest first; histories that do not fit are left out.
 
-    Histories are taken in order, as many as the rows can hold but for a little slack, so that what is
-    left out is no special kind.
+    Only the first histories are considered, about as many as the rows can hold, so that those left out
+    are not mostly of one kind.
     """
     room = rows * length * (1 - SLACK)
     fitting = int(np.searchsorted(np.cumsum(histories.lengths), room, side="right"))

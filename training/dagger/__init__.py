@@ -1,1 +1,1 @@
-"""DAgger: a model learns from the states that it comes to by itself, labelled by an oracle."""
+"""DAgger: a model learns from the states that its own actions lead to, labelled by an oracle."""

@@ -1,10 +1,9 @@
-"""What to do next at any moment of a revision: an oracle that knows how the text should end up.
+"""The DAgger oracle: it knows the revised text and labels every state of a revision with the best next action.
 
-It has a script, the actions that are left to do. Whoever chooses an action, the script's own is the label
-of the state it is chosen in. As long as the script is followed it stays; after every other action the
-canvas is aligned anew with the text it should become, and a new script starts there, which makes the
-nearest change first. Where several actions are equally good, the script's is the label, unless another one was
-chosen that leaves no more to do: then that one is.
+The oracle keeps a script of the actions that are left. The first action of the script is the label of the
+current state, whether the model or the oracle acts. An action other than the script's makes the oracle align the
+canvas with the revised text again and write a new script, which makes the nearest change first. If the action
+taken leaves no more work than the script's, that action is the label.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TURN = 6
 
 
 class Oracle:
-    """One revision: a canvas, the text that its editable part should become, and the script."""
+    """The oracle of one revision: the canvas, the revised text and the script of actions that are left."""
 
     def __init__(self, canvas: Canvas, target: Sequence[int], script: Sequence[int] | None = None) -> None:
         self.canvas = canvas
@@ -39,7 +38,7 @@ class Oracle:
         self.script = self._new_script() if script is None else list(script)
 
     def follow(self, id: int) -> int:
-        """Carry out an action; returns the label of the state it was chosen in."""
+        """Applies an action to the canvas; returns the label (an id) of the state before it."""
         wanted = self.script[0]
         self.canvas.apply(self.canvas.action(id))
         if id == wanted:
@@ -52,7 +51,7 @@ class Oracle:
 
     @property
     def reached(self) -> bool:
-        """Whether the text is now what it should be."""
+        """Whether the canvas holds the revised text."""
         return list(self.canvas.between(self.canvas.low, self.canvas.high)) == list(self.target)
 
     def _new_script(self) -> list[int]:
@@ -64,7 +63,7 @@ class Oracle:
 
 @dataclass
 class _Episode:
-    """One revision under way: what was given, what was done since, the labels of that, and what may be done at most."""
+    """One revision in progress: its given ids, the actions since, their labels, and the limit of actions."""
 
     oracle: Oracle
     start: tuple[list[int], list[int], list[int]]
@@ -80,7 +79,7 @@ class _Episode:
         return self.oracle.canvas.stopped or len(self.done) >= self.most
 
     def defers(self, step: int, share: float) -> bool:
-        """Whether the oracle acts at a step: drawn anew for each, whatever came before."""
+        """Whether the oracle acts at a step; drawn independently for each step with probability `share`."""
         return KeyedRandom(*self.name, step).share() < share
 
     def follow(self, id: int) -> None:
@@ -88,9 +87,9 @@ class _Episode:
         self.labels.append(self.oracle.follow(id))
 
     def go_on(self, taken: Sequence[int], share: float) -> tuple[list[int], int]:
-        """Take down what the policy did, and let the oracle act where it is its turn.
+        """Records the policy's actions, then lets the oracle act for as long as it is its turn.
 
-        Returns the oracle's actions, and how many the policy is to choose next: 0 where the episode is over.
+        Returns the oracle's actions and the number of actions the policy chooses next, 0 if the episode is over.
         """
         for id in taken:
             self.follow(id)
@@ -106,11 +105,11 @@ class _Episode:
 
 
 class Episodes:
-    """Revisions under way: edits of a corpus, begun as its samples are, and how far each has come.
+    """Revisions of a corpus's edits in progress, each with its oracle.
 
-    They start as samples `first` to `last` of an epoch do, the epoch beginning at number `start` of the
-    stream of edits. At each step of an episode the oracle acts with the probability `oracle_share`; which
-    steps these are is drawn from the seed, the epoch and the episode's number alone.
+    They start from samples `first` to `last` of an epoch; the epoch begins at number `start` of the stream of
+    edits. At each step of an episode the oracle acts with probability `oracle_share`, drawn from the seed,
+    the epoch and the episode's number alone.
     """
 
     def __init__(
@@ -158,16 +157,16 @@ class Episodes:
 
     @property
     def most_actions(self) -> int:
-        """The most actions that any of the episodes may have."""
+        """The largest limit of actions among the episodes."""
         return max(episode.most for episode in self._episodes)
 
     @property
     def finished(self) -> NDArray[np.bool_]:
-        """Which texts needed no change from the beginning."""
+        """For each episode, whether its draft needed no change."""
         return np.array([episode.finished for episode in self._episodes])
 
     def start(self, episode: int) -> tuple[list[int], list[int], list[int]]:
-        """What an episode starts from: its left neighbour, its draft and its right neighbour."""
+        """The tokens an episode starts from: left context, draft, right context."""
         return self._episodes[episode].start
 
     def given(self, episode: int) -> list[int]:
@@ -175,15 +174,15 @@ class Episodes:
         return self._episodes[episode].given
 
     def go_on(self, chosen: Sequence[int], taken: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
-        """Take down what the policy did in some episodes; what the oracle does then, and whose turn is next.
+        """Records the policy's actions in the chosen episodes and lets the oracle act.
 
-        For each there are the oracle's actions, none or several, and how many the policy is to choose
-        after them: 0 where the episode is over.
+        Returns, for each, the oracle's actions (possibly none) and the number of actions the policy chooses
+        next, 0 if the episode is over.
         """
         return [self._episodes[number].go_on(ids, self.oracle_share) for number, ids in zip(chosen, taken, strict=True)]
 
     def histories(self) -> Histories:
-        """What was done so far, and what should have been: the samples that DAgger adds."""
+        """The actions taken so far with the oracle's labels as targets: the samples that DAgger adds."""
         ids = np.full((len(self), self._width), self._padding, dtype=np.int32)
         labels = ids.copy()
         given, sizes = (np.zeros(len(self), dtype=np.int32) for _ in range(2))
@@ -196,12 +195,12 @@ class Episodes:
         return Histories(ids, counted, sizes, 0, labels)
 
     def reached(self) -> NDArray[np.bool_]:
-        """Which texts are now what they should be."""
+        """For each episode, whether its canvas holds the revised text."""
         return np.array([episode.oracle.reached for episode in self._episodes])
 
 
 def _start(vocabulary: Vocabulary, given: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """The left neighbour, the draft and the right neighbour of a history that a sample begins with."""
+    """Splits the given ids of a sample into left context, draft and right context."""
     marker = list(given).index(vocabulary.draft_id)
     tokens = [id for id in given[1:marker] if id < vocabulary.base_size]
     way_back = sum(MOVES[id - vocabulary.first_move_id] for id in given[1 + len(tokens) : marker])

@@ -57,7 +57,7 @@ _FIXED = ("model", "betas", "steps", "minutes", "objective", "operators", "paral
 
 @dataclass(frozen=True)
 class DaggerPlan:
-    """The rounds of a run, and how the episodes of each are made."""
+    """The rounds of a DAgger run and the settings of their episodes."""
 
     rounds: Annotated[int, Option("how many rounds")] = 4
     updates: Annotated[int, Option("optimizer steps of each round")] = 250
@@ -77,13 +77,13 @@ class DaggerPlan:
             raise ReviserError("beta, decay and share lie between 0 and 1")
 
     def oracle_share(self, number: int) -> float:
-        """How often the oracle acts in a round; rounds are counted from 0."""
+        """The probability that the oracle acts at a step of round `number`, counted from 0."""
         return self.beta * self.decay**number
 
 
 @dataclass(frozen=True, kw_only=True)
 class DaggerOptions:
-    """Which reviser is trained on which edits, and in which rounds."""
+    """Options of a DAgger run: model, edits and rounds."""
 
     preset: Annotated[str, Argument(choices=tuple(PRESETS))]
     init: Annotated[str, Option("the reviser to start from")]
@@ -100,13 +100,13 @@ class DaggerOptions:
     words: Words = ()
 
     def settings(self) -> Settings:
-        """The preset with the settings changed that the options name, as long as the rounds are."""
+        """The preset with the settings that the options override; the run is as long as all rounds together."""
         return preset_settings(self.preset, **self.changes, steps=self.plan.rounds * self.plan.updates)
 
 
 @dataclass
 class Data:
-    """What a run learns from."""
+    """The training data of a run."""
 
     texts: Samples
     revisions: Revisions
@@ -121,7 +121,7 @@ class Data:
 
 @dataclass
 class Rounds:
-    """The rounds of one run: its episodes are kept beside its checkpoints, a file for each round."""
+    """The rounds of one run; the episodes of each round are a file beside the checkpoints."""
 
     plan: DaggerPlan
     data: Data
@@ -133,16 +133,16 @@ class Rounds:
 
     @property
     def current(self) -> int:
-        """The round that the next step belongs to."""
+        """The number of the round to which the next training step belongs."""
         return self.trainer.progress.step // self.plan.updates
 
     def forget(self, first: int) -> None:
-        """Drop episodes of round `first` and later ones, left by a run that had come further."""
+        """Deletes the episode files of round `first` and later, left by an interrupted run."""
         for number in range(first, self.plan.rounds):
             self._file(number).unlink(missing_ok=True)
 
     def begin(self, number: int) -> None:
-        """Make the episodes of a round, unless that was done before, and the batches it is trained with."""
+        """Makes the episodes of a round, unless their file exists, and the loader of its batches."""
         visited = []
         if not self.plan.plain:
             if not self._file(number).exists():
@@ -179,7 +179,7 @@ class Rounds:
     def _acted(
         self, revisions: Revisions, where: tuple[int, int, int, int], share: float, temperature: float, seed: int
     ) -> Episodes:
-        """Episodes that are over: the model acts as it is, with rounded weights if it is trained with such."""
+        """Runs episodes to their end with the current model, with quantised weights if it is trained with them."""
         plan, vocabulary = self.plan, self.parts.vocabulary
         episodes = Episodes(revisions, vocabulary, *where, oracle_share=share, max_actions=plan.max_actions)
         with self.trainer.rounded():
@@ -191,7 +191,7 @@ class Rounds:
         return episodes
 
     def evaluate(self, number: int) -> None:
-        """Let the model revise held-out edits by itself, greedily: how it fares, and its loss where it comes by."""
+        """Lets the model revise held-out edits greedily, without the oracle, and reports metrics and the loss."""
         held_out, trainer = self.data.held_out, self.trainer
         if held_out is None:
             return
@@ -209,7 +209,7 @@ class Rounds:
 
 
 def _outcome(episodes: Episodes, name: str) -> dict[str, float]:
-    """How episodes went; exact are those that reached the person's text, of the ones that had to change."""
+    """Metrics of finished episodes; "exact" is the share of the drafts needing a change that reached the person's text."""
     made = episodes.histories()
     assert made.targets is not None
     right = (made.ids == made.targets)[made.counted]
@@ -225,7 +225,7 @@ def _outcome(episodes: Episodes, name: str) -> dict[str, float]:
 
 
 def _reviser_to_train(source: str) -> Checkpoint:
-    """The model that a run starts from, which must know how to revise."""
+    """Loads the model that a run starts from; raises `ReviserError` if it cannot revise."""
     from reviser.checkpoints.importing import import_model
 
     start = import_model(source)
@@ -236,7 +236,7 @@ def _reviser_to_train(source: str) -> Checkpoint:
 
 
 def _mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
-    """The supervised mixture: its file, or the one that the model was trained with."""
+    """The supervised mixture: that of the file, or the one the model was trained with."""
     kept = start.metadata.get("mixture")
     if path:
         mixture = Mixture.load(path)
@@ -250,7 +250,7 @@ def _mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
 
 
 def train(options: DaggerOptions, settings: Settings, world: World) -> None:
-    """Run all rounds, or until asked to stop; either way the run is saved."""
+    """Trains for all rounds or until interrupted; saves the run in both cases."""
     out, plan = options.out, options.plan
     torch.manual_seed(settings.seed)
     torch.set_float32_matmul_precision("high")
@@ -305,7 +305,7 @@ def _look(rounds: Rounds, evaluator: HeldOutEvaluator, number: int) -> None:
 
 
 def _run_rounds(rounds: Rounds, evaluator: HeldOutEvaluator, facts: RunFacts, asked: list[bool]) -> bool:
-    """All rounds from the present one on; False if the run was asked to stop."""
+    """Trains for all rounds from the current one on; returns False if interrupted."""
     trainer, reporter, parts, out = rounds.trainer, rounds.reporter, rounds.parts, rounds.out
     for number in range(rounds.current, rounds.plan.rounds):
         rounds.begin(number)

@@ -1,4 +1,4 @@
-"""Episodes of a model on real edits, and what becomes of them: samples beside those that people's edits give."""
+"""Episodes of a model on real edits, and the training samples they give."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWN, _VISITED = 7, 8
 
 
 def acting_copy(model: Reviser) -> Reviser:
-    """A copy of a model that is being trained, to act while it stays as it is: on a GPU in half precision."""
+    """A copy of a model in training that generates episodes; in half precision on a GPU."""
     acting = copy.deepcopy(model).eval().requires_grad_(False)
     return acting.to(torch.bfloat16) if model.cos.device.type == "cuda" else acting
 
@@ -36,7 +36,7 @@ def acting_copy(model: Reviser) -> Reviser:
 def roll_out(
     model: Reviser, vocabulary: Vocabulary, episodes: Episodes, *, temperature: float, rows: int, seed: int = 0
 ) -> None:
-    """Let a model act in all episodes, and the oracle wherever it is its turn, until all are over."""
+    """Runs all episodes to their end: the model acts, and the oracle where it is its turn."""
     starts = [episodes.start(number) for number in range(len(episodes))]
     generate(
         model,
@@ -54,7 +54,7 @@ def roll_out(
 
 @dataclass(frozen=True)
 class Visited:
-    """Episodes end to end: their ids, their labels, and of each its length and how many ids were given."""
+    """Episodes as flat arrays: concatenated ids and labels, and for each episode its length and number of given ids."""
 
     ids: Tokens
     labels: Tokens
@@ -90,7 +90,7 @@ class Visited:
             raise ReviserError(f"{path} does not hold episodes, or is damaged") from None
 
     def histories(self, chosen: NDArray[np.int64], width: int, padding: int) -> Histories:
-        """Some episodes as samples; all that was done after what was given counts, by its label."""
+        """The chosen episodes as samples; the loss counts every action after the given ids, by its label."""
         ends = np.cumsum(self.lengths, dtype=np.int64)
         lengths = self.lengths[chosen]
         places = np.arange(width)
@@ -103,7 +103,7 @@ class Visited:
 
 
 class VisitedEdits:
-    """Episodes as a source of samples; every one comes once in each pass."""
+    """A sample source of episodes; each occurs once in every pass."""
 
     def __init__(self, revisions: Revisions, visited: Visited) -> None:
         self.start_id = revisions.start_id

@@ -1,1 +1,1 @@
-"""Texts to token shards, and reading them back."""
+"""Token shards: making them from texts and reading them."""

@@ -1,10 +1,9 @@
-"""Texts that a base model writes by itself, from instructions: everyday prose in the base's own words.
+"""Synthetic texts: a base model writes everyday prose from instructions.
 
     python -m training base_texts BASE --out shards/ --texts 50000
 
-A corpus has some kinds of text and not others. An instruction-tuned base can write what is missing: mails, letters,
-essays, notes. Such texts are what it finds likely, so a model that is trained on them forgets little. They come out
-as token shards.
+An instruction-tuned base can write the kinds of text that a corpus lacks: mails, letters, essays, notes. These
+texts are likely under the base, so a model trained on them forgets little. The output is token shards.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _SHORTEST = 200
 
 
 def instructions(count: int, seed: int) -> list[str]:
-    """So many instructions, drawn from all kinds and topics."""
+    """`count` instructions, drawn from all kinds and topics."""
     random = KeyedRandom(seed)
     return [random.pick(ASKED["kinds"]).format(topic=random.pick(ASKED["topics"])) for _ in range(count)]
 
@@ -45,7 +44,7 @@ def instructions(count: int, seed: int) -> list[str]:
 def written(
     parts: Checkpoint, asked: Sequence[str], *, temperature: float, top_k: int, rows: int, seed: int
 ) -> list[str]:
-    """What the base answers to each instruction, its last sentence whole."""
+    """The base's answers to the instructions, each cut after its last complete sentence."""
     tokenizer, vocabulary = parts.tokenizer, parts.vocabulary
     begin, end = chat_markers(parts)
     free = dataclasses.replace(
@@ -74,7 +73,7 @@ def written(
 
 
 def chat_markers(parts: Checkpoint) -> tuple[int, int]:
-    """The ids between which a turn of a conversation stands."""
+    """The ids of the markers that start and end a turn of a conversation."""
     added = json.loads(parts.tokenizer_json or b"{}").get("added_tokens", [])
     ids = {one["content"]: int(one["id"]) for one in added}
     if BEGIN not in ids or END not in ids:
@@ -83,8 +82,8 @@ def chat_markers(parts: Checkpoint) -> tuple[int, int]:
 
 
 def whole_sentences(text: str) -> str:
-    """A text up to its last full stop, exclamation or question mark; empty if it repeats itself or has gaps to fill
-    in."""
+    """The text up to its last full stop, exclamation or question mark; empty if it repeats itself or has blanks
+    to fill in."""
     end = max(text.rfind(mark) for mark in ".!?")
     text = text[: end + 1].strip()
     lines = [line for line in text.splitlines() if line.strip()]
@@ -95,7 +94,7 @@ def whole_sentences(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class BaseTextOptions:
-    """Which model writes how many texts."""
+    """Options of the command: the model and the number of texts."""
 
     base: Annotated[str, Argument("an instruction-tuned model: a folder, a hub id or a GGUF file")]
     out: Annotated[Path, Option("folder of token shards")]
@@ -108,7 +107,7 @@ class BaseTextOptions:
 
 
 def run(chosen: BaseTextOptions) -> None:
-    """Let the base write, and keep its texts as shards."""
+    """Lets the base model write and saves its texts as shards."""
     from reviser.checkpoints.importing import import_model
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -123,7 +122,7 @@ def run(chosen: BaseTextOptions) -> None:
 
 
 def save(out: Path, texts: Sequence[str], tokenizer: str) -> None:
-    """The texts as JSON lines beside their shards, and as shards."""
+    """Saves the texts as shards, and as JSON lines beside them."""
     out.mkdir(parents=True, exist_ok=True)
     source = out / "texts.jsonl"
     lines = (json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)

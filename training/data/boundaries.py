@@ -1,4 +1,4 @@
-"""Where words, clauses and sentences begin and end, from the text of single tokens.
+"""Word, clause and sentence boundaries, found from the text of single tokens.
 
 Every token id has a class, a few bits that say how its text begins and ends; two neighbours' classes
 say how strong the boundary between them is. A text's structure is then two table lookups per token.

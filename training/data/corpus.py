@@ -52,7 +52,7 @@ class SourceEntry:
 
 @dataclass(frozen=True)
 class TokenizerEntry:
-    """Which tokenizer made the tokens; `sha256` is over the bytes of all of them and a test text."""
+    """The tokenizer of the shards; `sha256` is over the bytes of all its tokens and a test text."""
 
     name: str
     sha256: str
@@ -66,7 +66,7 @@ class TokenizerEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of shards holds and where it came from."""
+    """The contents of a folder of shards and their sources."""
 
     tokenizer: TokenizerEntry
     sources: tuple[SourceEntry, ...] = ()
@@ -103,10 +103,10 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Shard:
-    """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1].
+    """The concatenated tokens of many documents; document i is `offsets[i]` to `offsets[i + 1]`.
 
-    `optional`, where it was measured, has for each token the length of a piece that ends before it and that the
-    text can do without, or 0 (see `training.data.optional_pieces`).
+    `optional`, if it was measured, has for each token the length of the omissible piece that ends before it,
+    or 0 (see `training.data.optional_pieces`).
     """
 
     tokens: Tokens
@@ -127,7 +127,7 @@ def optional_path(folder: Path, name: str) -> Path:
 
 
 def shard_is_whole(folder: Path, entry: ShardEntry) -> bool:
-    """Whether the files of a shard are there and of the right size."""
+    """Whether the files of a shard exist and have the right size."""
     try:
         shard = _open_shard(folder, entry.name)
     except ReviserError:
@@ -146,7 +146,7 @@ def _open_shard(folder: Path, name: str) -> Shard:
 
 
 def _beside(tokens: Tokens, path: Path, kind: np.dtype[Any]) -> NDArray[Any] | None:
-    """What a file says of each token, if there is such a file."""
+    """The per-token array of a file beside the tokens; None if there is no such file."""
     if not path.exists():
         return None
     found = np.asarray(np.load(path, mmap_mode="r"))
@@ -157,7 +157,7 @@ def _beside(tokens: Tokens, path: Path, kind: np.dtype[Any]) -> NDArray[Any] | N
 
 @dataclass(frozen=True)
 class Corpus:
-    """Shards of tokens, and the class of each token."""
+    """Shards of tokens with the boundary class of each token id."""
 
     shards: tuple[Shard, ...]
     classes: Classes

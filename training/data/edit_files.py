@@ -24,7 +24,7 @@ _LINES = (" ", "-", "+")
 
 @dataclass(frozen=True)
 class Revision:
-    """A text before and after someone revised it, and the lines that stood next to it."""
+    """A text before and after a revision, with the neighbouring lines."""
 
     before: str
     after: str
@@ -33,12 +33,12 @@ class Revision:
 
     @property
     def parts(self) -> tuple[str, str, str, str]:
-        """`left`, `before`, `after`, `right` as they stand in a document: the neighbours are other lines."""
+        """`left`, `before`, `after`, `right` with the line ends that separate them in a document."""
         return (self.left and self.left + "\n", self.before, self.after, self.right and "\n" + self.right)
 
 
 def read_edits(source: str) -> Iterator[Revision]:
-    """The edits of a file: JSON lines or a unified diff, perhaps compressed; `-` is standard input."""
+    """Yields the edits of a file (JSON lines or a unified diff, possibly compressed); `-` is standard input."""
     try:
         with open_text(Path(source)) if source != "-" else _standard_input() as lines:
             first = next((line for line in lines if line.strip()), "")
@@ -72,7 +72,7 @@ def _json_edits(lines: Iterable[str], source: str) -> Iterator[Revision]:
 
 
 def diff_edits(text: str) -> Iterator[Revision]:
-    """The hunks of unified diffs as edits; what stands between diffs is passed over."""
+    """Yields the hunks of unified diffs as edits; text between diffs is skipped."""
     # Only diffs need it, and machines that only train may be without it.
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet

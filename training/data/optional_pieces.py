@@ -1,11 +1,11 @@
-"""Finds pieces that a text can do without: sentences, clauses and words whose absence a base model hardly notices.
+"""The search for omissible pieces: sentences, clauses and words whose absence hardly changes a base model's loss.
 
     python -m training optional_pieces SHARDS --base MODEL
 
-A person who goes back to add something leaves a text that reads well without it. So a step back should write such a
-piece. For each candidate, the base says how much less likely the text after it becomes if the candidate is left
-out: its price, in nats. Pieces up to a price are written beside the tokens of each shard; elaborated samples put
-them in later (see `training.samples.policies.elaborated`).
+When a person goes back to add something, the text read well without it. A trajectory that steps back should
+therefore insert such a piece. The price of a candidate is the loss, in nats, that its absence adds to the text after
+it under the base model. Pieces up to a maximum price are written beside the tokens of each shard; elaborated
+samples insert them late (see `training.samples.policies.elaborated`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Pieces = NDArray[np.int64]
 
 @compiled
 def _words_before(tokens: Tokens, classes: Classes, low: int, end: int, words: int) -> tuple[int, int]:
-    """The last so many words before `end`, if there are as many after `low`."""
+    """The range of the last `words` words before `end`, if there are that many after `low`."""
     begin = end
     while words > 0 and begin > low:
         begin -= 1
@@ -80,9 +80,9 @@ def _candidates(
     share: NDArray[np.float64],
     out: Pieces,
 ) -> int:
-    """Draw candidates, each kind with its share: sentences, clauses, clauses with the mark before them, words.
+    """Draws candidates, each kind with its share: sentences, clauses, clauses with the mark before them, words.
 
-    Returns how many there are. As many are written as `out` has room for.
+    Writes as many as `out` has room for; returns how many there are.
     """
     state = np.empty(1, dtype=np.uint64)
     spans = np.zeros((4, 2), dtype=np.int64)
@@ -128,10 +128,9 @@ def _lay_out(
     targets: NDArray[np.int64],
     owners: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Fill rows with candidates from `first` on, with or without their pieces.
+    """Fills rows with the texts of candidates from `first` on, with or without their pieces.
 
-    Returns the first candidate that found no room, and how many tokens are asked about. A text begins after the end of
-    another, which is token 0.
+    Returns the first candidate that did not fit and the number of tokens to score. Token 0 ends each text.
     """
     rows, width = ids.shape
     row = at = asked = 0
@@ -164,7 +163,7 @@ def _lay_out(
 
 @dataclass(frozen=True)
 class PieceSearch:
-    """How many candidates are looked at, and which of them are taken."""
+    """The number of candidates to try and the criteria for accepting them."""
 
     per_hundred: float = 4.0
     """Candidates in 100 tokens, about."""
@@ -180,7 +179,7 @@ class PieceSearch:
 
 
 def candidates(shard: Shard, classes: Classes, search: PieceSearch, number: int = 0) -> Pieces:
-    """The candidates of a shard: mostly sentences, few words."""
+    """Draws the candidates of a shard, mostly sentences."""
     name = np.uint64(key(search.seed, number))
     none = np.empty((0, 4), dtype=np.int64)
     counts = np.zeros(4)
@@ -197,7 +196,7 @@ def candidates(shard: Shard, classes: Classes, search: PieceSearch, number: int 
 
 
 class Pricing:
-    """A base model that says how much less likely a text becomes without a piece."""
+    """The prices of candidates under a base model."""
 
     def __init__(self, base: Reviser, base_size: int, device: torch.device) -> None:
         self._base = base.to(device).eval().requires_grad_(False)
@@ -209,7 +208,7 @@ class Pricing:
     def __call__(
         self, tokens: Tokens, pieces: Pieces, rows: int, say: Callable[[int], None] = lambda done: None
     ) -> NDArray[np.float64]:
-        """The price of each candidate; `say` is told how many are done, half for each of two readings."""
+        """The price of each candidate in nats; `say` gets the number done (each of two readings counts half)."""
         prices = np.zeros(len(pieces))
         for before, (without, sign) in enumerate(((True, 1), (False, -1))):
             read = 0
@@ -223,7 +222,7 @@ class Pricing:
     def _surprise(
         self, tokens: Tokens, pieces: Pieces, first: int, without: bool, rows: int
     ) -> tuple[int, NDArray[np.float64]]:
-        """The summed surprise, in nats, at what follows each of some candidates from `first` on, and where to go on."""
+        """The next candidate's number, and the loss in nats of the text after each candidate from `first` up to it."""
         ids = np.zeros((rows, _ROW), dtype=np.int64)
         positions = np.zeros_like(ids)
         places, targets, owners = (np.empty(ids.size, dtype=np.int64) for _ in range(3))
@@ -248,7 +247,7 @@ class Pricing:
 
 
 def chosen_pieces(size: int, pieces: Pieces, prices: NDArray[np.float64], most: float) -> NDArray[np.uint8]:
-    """For each token, the length of the cheapest piece that ends before it and costs at most so much, or 0."""
+    """For each token, the length of the cheapest piece that ends before it and costs at most `most` nats, or 0."""
     lengths = np.zeros(size, dtype=np.uint8)
     # The cheapest is written last.
     for one in np.argsort(-prices, kind="stable"):
@@ -259,7 +258,7 @@ def chosen_pieces(size: int, pieces: Pieces, prices: NDArray[np.float64], most: 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """Which shards are searched, and by which model."""
+    """Options of the command: the shards to search and the base model."""
 
     shards: Annotated[Path, Argument("folder of token shards")]
     base: Annotated[str, Option("the model that prices: a folder, a hub id or a GGUF file")]
@@ -270,7 +269,7 @@ class SearchOptions:
 
 
 def run(chosen: SearchOptions) -> None:
-    """Look through all shards of a folder that the same search has not been through yet."""
+    """Searches all shards of a folder that this search has not covered yet."""
     from reviser.checkpoints.importing import import_model
 
     search = PieceSearch(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
@@ -303,7 +302,7 @@ def _search_shard(
     search: PieceSearch,
     facts: dict[str, Any],
 ) -> None:
-    """Write the pieces of a shard beside its tokens, whole or not at all, and note that, unless it was noted before."""
+    """Writes the pieces of a shard beside its tokens, atomically, and records it; skips a shard that is recorded."""
     path = optional_path(folder, entry.name)
     known = {"shard": entry.name, "sha256": entry.sha256}
     if path.exists() and any(known.items() <= one.items() for one in facts["shards"]):
@@ -329,7 +328,7 @@ def _search_shard(
 
 
 def _facts(path: Path, base: str, search: PieceSearch) -> dict[str, Any]:
-    """Those of the last search in a folder if it was the same one, else none."""
+    """The record of the last search in a folder if its options were the same; else an empty record."""
     fresh: dict[str, Any] = {"base": base, "search": asdict(search), "shards": []}
     try:
         known: dict[str, Any] = json.loads(read_utf8(path))

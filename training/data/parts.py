@@ -1,4 +1,4 @@
-"""A large data set in parts: each process tokenises its own, and the parts are joined afterwards."""
+"""Parts of a large data set: each process tokenises one, and the parts are joined afterwards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Part:
 
     @classmethod
     def said(cls, text: str) -> Part:
-        """What `--part` says: INDEX/COUNT, or `rank`, which asks the environment."""
+        """Parses the value of `--part`: INDEX/COUNT, or `rank`, which reads the environment."""
         if text == "rank":
             return cls._of_environment()
         found = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -53,14 +53,14 @@ class Part:
         raise ReviserError(f"--part rank finds no {names} in the environment")
 
     def of(self, things: Iterable[Each]) -> Iterable[Each]:
-        """Every `count`-th thing, from this part's first on."""
+        """Yields every `count`-th item, starting at this part's index."""
         return islice(things, self.index, None, self.count)
 
 
 def join_parts(out: Path) -> Manifest:
-    """Make one folder of shards from the parts in `out`: files are moved, not copied.
+    """Makes one folder of shards from the parts in `out`; files are moved, not copied.
 
-    Interrupted, it goes on where it was.
+    A call after an interruption continues where the last one ended.
     """
     parts = _parts_in(out)
     manifests = [Manifest.load(folder) for folder in parts]
@@ -87,7 +87,7 @@ def join_parts(out: Path) -> Manifest:
 
 
 def _parts_in(out: Path) -> list[Path]:
-    """The folders of all parts; a sentence if some are missing."""
+    """The folders of all parts; raises `ReviserError` if some are missing."""
     found = {}
     for path in sorted(out.glob("part-*-of-*")):
         if (name := _FOLDER.fullmatch(path.name)) and (path / "manifest.json").exists():

@@ -1,7 +1,7 @@
-"""The random numbers of the training data: splitmix64 streams, once to read and once compiled.
+"""Random numbers for training data: splitmix64 streams, in plain Python and compiled.
 
-A stream is named by integers (seed, epoch, sample …), so any sample can be made at any time, by any
-thread, without making those before it. `KeyedRandom` and the compiled functions draw the same numbers.
+A stream is named by integers (seed, epoch, sample …), so any thread can make any sample at any time,
+without making those before it. `KeyedRandom` and the compiled functions draw the same numbers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SECOND = 0x94D049BB133111EB
 
 
 def compiled(function: Function) -> Function:
-    """The function as machine code that runs without the interpreter's lock, kept between runs.
+    """Compiles a function to machine code that runs without the interpreter's lock; the result is cached between runs.
 
-    What is kept is made anew when the function's own file changes, not when one it calls from another
-    file does: after a change here, remove the `__pycache__` folders in `training`.
+    The cache is renewed when the function's own file changes, but not when a function it calls in another
+    file does: after a change in this module, remove the `__pycache__` folders in `training`.
     """
     return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
@@ -39,7 +39,7 @@ def _mixed(value: int) -> int:
 
 
 def key(*parts: int) -> int:
-    """The name of a stream: 64 bits in which every part, and their order, counts."""
+    """The 64-bit name of a stream, a hash of the parts in their order."""
     name = 0
     for part in parts:
         name = _mixed((name ^ (part & _MASK)) + _STEP & _MASK)
@@ -57,11 +57,11 @@ class KeyedRandom:
         return _mixed(self._state)
 
     def below(self, limit: int) -> int:
-        """One of 0 … limit-1; for limits this small the unevenness, limit / 2^32, cannot be seen."""
+        """A number from 0 to limit-1; the bias of limit / 2^32 is negligible for the small limits used here."""
         return (self.bits() >> 32) * limit >> 32
 
     def share(self) -> float:
-        """A number from 0 up to 1."""
+        """A number from 0 (inclusive) to 1 (exclusive)."""
         return (self.bits() >> 11) * 2.0**-53
 
     def chance(self, probability: float) -> bool:
@@ -87,7 +87,7 @@ def mixed(value: np.uint64) -> np.uint64:
 
 @compiled
 def folded(name: np.uint64, part: int | np.uint64) -> np.uint64:
-    """`key`, one part at a time."""
+    """The name of a stream with one more part; `key` is repeated use of this."""
     return mixed((name ^ np.uint64(part)) + STEP)
 
 
@@ -114,7 +114,7 @@ def chance(state: State, probability: float) -> bool:
 
 @compiled
 def shuffled(index: int, size: int, name: np.uint64) -> int:
-    """Where `index` of 0 … size-1 goes in the shuffle called `name`: a bijection, in no memory.
+    """The position of `index` (0 to size-1) in the shuffle called `name`: a bijection that needs no memory.
 
     A Feistel network permutes the numbers of an even count of bits; walking its cycle until a number
     falls below `size` makes that a permutation of 0 … size-1.

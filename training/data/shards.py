@@ -75,7 +75,7 @@ class Options:
     """Which of the documents of each source; None for all."""
 
     def of_source(self) -> dict[str, object]:
-        """What of this changes which texts a source gives."""
+        """The options that change which texts a source gives."""
         told: dict[str, object] = {"field": self.field, "limit": self.limit}
         if self.edits:
             told |= {"edits": True}
@@ -86,7 +86,7 @@ class Options:
 def tokenise(
     out: Path, sources: Sequence[str], tokenizer_name: str, options: Options | None = None, say: Say = lambda line: None
 ) -> Manifest:
-    """Add `sources` to the shards in `out`, those already there left as they are."""
+    """Adds `sources` to the shards in `out`; existing shards stay as they are."""
     options = options or Options()
     tokenizer = load_tokenizer(tokenizer_name)
     entry = describe_tokenizer(tokenizer)
@@ -129,7 +129,7 @@ def _manifest_for(out: Path, tokenizer: TokenizerEntry) -> Manifest:
 
 
 def _find(manifest: Manifest, source: str, digest: str, options: Options) -> SourceEntry | None:
-    """The entry of a source, under whatever name it was read. What the hub holds goes by its name."""
+    """The manifest's entry of a source, found by its digest; a data set of the hub is found by its name."""
     for entry in manifest.sources:
         same = entry.source == source if source.startswith(HUB) else entry.sha256 == digest
         if same and entry.options == options.of_source():
@@ -141,7 +141,7 @@ def _find(manifest: Manifest, source: str, digest: str, options: Options) -> Sou
 
 
 def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoded:
-    """The lengths and the tokens of some texts."""
+    """The lengths and the concatenated tokens of some texts."""
     rows = [tokenizer.encode(text) for text in texts]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     flat = np.fromiter((id for row in rows for id in row), np.uint32, int(lengths.sum()))
@@ -181,7 +181,7 @@ def _encoder(stack: ExitStack, tokenizer: Tokenizer, name: str, workers: int) ->
 
 
 def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterator[Encoded]:
-    """Encoded chunks in the order they came in, with a bounded number under way."""
+    """Yields encoded chunks in their order; at most `ahead` are in progress."""
     running: deque[Future[Encoded]] = deque()
     for chunk in chunks:
         running.append(pool.submit(_encode_in_worker, chunk))
@@ -192,7 +192,7 @@ def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterat
 
 
 def _texts(source: str, options: Options) -> Iterator[str]:
-    """The documents to take of a source; those of an edit stand side by side."""
+    """Yields the documents of a source; the parts of an edit follow one another."""
     if not options.edits:
         texts = islice(documents(source, options.field, options.part), options.limit)
         return (wrapped(text, options.wrapped) for text in texts) if options.wrapped else texts
@@ -200,9 +200,9 @@ def _texts(source: str, options: Options) -> Iterator[str]:
 
 
 def wrapped(text: str, share: float) -> str:
-    """The text with its lines wrapped at 56 to 80 columns, if it is among the `share` of texts to be so.
+    """Wraps the lines of a `share` of all texts at 56 to 80 columns; other texts are returned unchanged.
 
-    Whether and where depends on the text alone, so that shards come out the same at every run.
+    The choice and the width depend on the text alone, so that every run makes the same shards.
     """
     drawn = zlib.crc32(text.encode("utf-8", "surrogatepass"))
     if drawn % 1000 >= 1000 * share:
@@ -212,12 +212,12 @@ def wrapped(text: str, share: float) -> str:
 
 
 def line_wrapper(columns: int) -> textwrap.TextWrapper:
-    """Wraps lines between words, as people do."""
+    """A wrapper that breaks lines between words only."""
     return textwrap.TextWrapper(columns, break_long_words=False, break_on_hyphens=False)
 
 
 def _chunks(texts: Iterable[str], digest: Any, together: int) -> Iterator[list[str]]:
-    """Texts in lists of some size, `together` of them never parted, passed by `digest` on the way."""
+    """Yields lists of texts and feeds each text to `digest`; every `together` consecutive texts stay in one list."""
     chunk: list[str] = []
     size = 0
     for text in texts:
@@ -251,7 +251,7 @@ def _tokenise_source(
 
 
 class _ShardWriter:
-    """Collects encoded documents and writes a shard whenever there are enough."""
+    """Collects encoded documents and writes a shard when it is full."""
 
     def __init__(self, out: Path, stem: str, dtype: str, shard_tokens: int) -> None:
         self._out = out
@@ -306,7 +306,7 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TokeniseOptions:
-    """What to turn into which shards."""
+    """Options of the command: sources, tokenizer and shards."""
 
     out: Annotated[Path, Argument("folder of the shards")]
     sources: Annotated[tuple[str, ...], Argument("files, folders, or hf:NAME@CONFIG#SPLIT", metavar="SOURCE")] = ()
@@ -343,7 +343,7 @@ def run(chosen: TokeniseOptions) -> None:
 
 
 def _of_part(chosen: TokeniseOptions, part: Part) -> TokeniseOptions:
-    """The options of one part: whole files where there are enough for all parts, else some documents of each."""
+    """The options of one part: whole files if there are enough for all parts, else some documents of each file."""
     if chosen.edits or chosen.join:
         raise ReviserError("--part is for texts alone, and not with --join")
     sources = tuple(expand(chosen.sources))

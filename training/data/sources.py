@@ -1,4 +1,4 @@
-"""Where texts come from: files, folders and data sets of the hub, plain or compressed, one document after the other."""
+"""Sources of texts: files, folders and data sets of the hub, plain or compressed, read document by document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HUB = "hf:"
 
 
 def expand(sources: Iterable[str]) -> Iterator[str]:
-    """The sources one by one, folders replaced by their files in order of name."""
+    """Yields the sources; a folder is replaced by its files in order of name."""
     for source in sources:
         path = Path(source)
         if source.startswith(HUB) or not path.is_dir():
@@ -31,7 +31,7 @@ def expand(sources: Iterable[str]) -> Iterator[str]:
 
 
 def source_digest(source: str) -> str:
-    """The SHA-256 of a file; a data set on the hub has none before it is read."""
+    """The SHA-256 of a file; empty for a data set of the hub, which has none before it is read."""
     if source.startswith(HUB):
         return ""
     with open_input(Path(source)) as file:
@@ -39,7 +39,7 @@ def source_digest(source: str) -> str:
 
 
 def documents(source: str, field: str = "text", part: Part | None = None) -> Iterator[str]:
-    """The texts of a source, or of a part of it, one document after the other."""
+    """Yields the documents of a source, or of a part of it."""
     if source.startswith(HUB):
         yield from _hub_documents(source, field, part)
     elif part is not None:
@@ -65,7 +65,7 @@ def _documents_of_file(source: str, field: str) -> Iterator[str]:
 
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[str]]:
-    """The text of a file, unpacked as its name says; raises `ReviserError` where it cannot be read."""
+    """Opens a text file, decompressed according to its name; raises `ReviserError` if it cannot be read."""
     with (
         open_input(path) as file,
         _unpacked(path, file) as content,
@@ -109,9 +109,9 @@ def _json_lines(lines: Iterable[str], source: str, field: str) -> Iterator[str]:
 
 
 def _hub_documents(source: str, field: str, part: Part | None) -> Iterator[str]:
-    """`hf:NAME@CONFIG#SPLIT`, streamed; the configuration may be left out, the split is then `train`.
+    """Streams `hf:NAME@CONFIG#SPLIT`; the configuration may be left out, and the split is `train` by default.
 
-    Of a data set in as many files as there are parts, or a multiple, a part reads no others than its own.
+    If the number of files is a multiple of the number of parts, a part reads only its own files.
     """
     try:
         datasets = import_module("datasets")

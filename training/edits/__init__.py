@@ -1,1 +1,1 @@
-"""Edits to trajectories: real ones, and made-up mistakes."""
+"""Edits as trajectories: real edits, synthetic mistakes and editing sessions."""

@@ -1,8 +1,8 @@
-"""Where two texts differ: anchors that both keep, and between them hunks to be rewritten.
+"""The alignment of two texts: anchors that both keep, and the hunks between them, which are rewritten.
 
-The anchors are a longest common subsequence, but for a price on every hunk: a stray word that two
-rewritten passages happen to share is no anchor. Hunks are then joined wherever one larger rewrite
-takes fewer actions than two with a way between them.
+The anchors are a longest common subsequence with a cost for every hunk: a single word that two rewritten
+passages happen to share is no anchor. Neighbouring hunks are joined where one larger rewrite takes fewer
+actions than two rewrites with a move between them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEVER = np.int64(2**40)
 
 @dataclass(frozen=True)
 class EditOperators:
-    """Which actions there are to rewrite a hunk with, beside Insert, Move and Delete."""
+    """The optional actions with which a hunk can be rewritten, beside Insert, Move and Delete."""
 
     spans: bool = False
     replaces: bool = False
@@ -39,7 +39,7 @@ class EditOperators:
 
 @compiled
 def powers(number: int) -> int:
-    """How many powers of two, 512 at the most, add up to a number."""
+    """The smallest number of powers of two, none above 512, that add up to `number`."""
     count = number >> LONGEST_POWER
     rest = number & ((1 << LONGEST_POWER) - 1)
     while rest:
@@ -50,13 +50,13 @@ def powers(number: int) -> int:
 
 @compiled
 def deletions(removed: int, spans: bool) -> int:
-    """How many actions remove so many tokens."""
+    """The number of actions that delete `removed` tokens."""
     return powers(removed) if spans else removed
 
 
 @compiled
 def replaces_first(removed: int, inserted: int, spans: bool, replaces: bool) -> bool:
-    """Whether the first new token should replace the last old one rather than follow its removal."""
+    """Whether a Replace of the last old token by the first new one is used instead of a Delete and an Insert."""
     if not replaces or removed == 0 or inserted == 0:
         return False
     return deletions(removed - 1, spans) < deletions(removed, spans)
@@ -70,7 +70,7 @@ def _rewriting(removed: int, inserted: int, spans: bool, replaces: bool) -> int:
 
 @compiled
 def _shared_ends(before: Tokens, after: Tokens) -> tuple[int, int]:
-    """How many tokens both texts start with, and how many of the rest both end with."""
+    """The length of the common prefix, and that of the common suffix of the rest."""
     most = min(before.size, after.size)
     start = 0
     while start < most and before[start] == after[start]:
@@ -83,7 +83,7 @@ def _shared_ends(before: Tokens, after: Tokens) -> tuple[int, int]:
 
 @compiled
 def _find_ways(before: Tokens, after: Tokens, ways: NDArray[np.uint8]) -> bool:
-    """Fill the table of how each pair of places is best reached; says whether the end is in a change."""
+    """Fills the table of the best step to each pair of positions; returns whether the best path ends in a change."""
     columns = after.size
     # The cheapest way to each pair of places, if it ends with a kept token, and if with a change.
     kept = np.full(columns + 1, NEVER)
@@ -114,7 +114,7 @@ def _find_ways(before: Tokens, after: Tokens, ways: NDArray[np.uint8]) -> bool:
 
 @compiled
 def _align(before: Tokens, after: Tokens, b: int, a: int, hunks: Hunks) -> int:
-    """Write the hunks of two texts that begin at `b` and `a` of larger ones; returns their number."""
+    """Writes the hunks of two texts that begin at `b` and `a` of larger ones; returns their number."""
     row, column = before.size, after.size
     ways = np.empty((row + 1, column + 1), dtype=np.uint8)
     changing = _find_ways(before, after, ways)
@@ -143,7 +143,7 @@ def _align(before: Tokens, after: Tokens, b: int, a: int, hunks: Hunks) -> int:
 
 @compiled
 def _common(before: Tokens, after: Tokens, backward: bool) -> NDArray[np.int32]:
-    """How many tokens a text has in common with each beginning (or end) of another."""
+    """The length of the longest common subsequence of `before` and each prefix (or suffix) of `after`."""
     row = np.zeros(after.size + 1, dtype=np.int32)
     for at in range(before.size):
         token = before[before.size - 1 - at] if backward else before[at]
@@ -161,7 +161,7 @@ def _common(before: Tokens, after: Tokens, backward: bool) -> NDArray[np.int32]:
 
 @compiled
 def _cut(before: Tokens, after: Tokens) -> int:
-    """Where `after` is best cut in two, if `before` is cut in its middle."""
+    """The position at which `after` is best split when `before` is split in its middle."""
     middle = before.size // 2
     first = _common(before[:middle], after, False)
     second = _common(before[middle:], after, True)
@@ -177,7 +177,7 @@ def _cut(before: Tokens, after: Tokens) -> int:
 def find_hunks(
     before: Tokens, after: Tokens, cursor: int, spans: bool, replaces: bool, cells: int = TABLE_CELLS
 ) -> Hunks:
-    """The hunks that turn `before` into `after`, joined to be rewritten from left to right."""
+    """The hunks that turn `before` into `after`, joined so that rewriting from left to right takes few actions."""
     hunks = np.empty((min(before.size, after.size) + 2, 4), dtype=np.int32)
     # Halves that are still to be aligned, the leftmost on top.
     waiting = [(0, before.size, 0, after.size)]
@@ -208,7 +208,7 @@ def find_hunks(
 
 @compiled
 def _joined(hunks: Hunks, cursor: int, spans: bool, replaces: bool) -> Hunks:
-    """The same change in the groups of neighbouring hunks that take the fewest actions."""
+    """The same change with neighbouring hunks joined into the groups that take the fewest actions."""
     count = hunks.shape[0]
     fewest = np.zeros(count + 1, dtype=np.int64)
     first_of_last = np.zeros(count + 1, dtype=np.int64)

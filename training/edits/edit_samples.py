@@ -1,10 +1,10 @@
 """Samples from real edits: a draft between its neighbours, and the actions by which someone revised it.
 
-A history starts as an infill's does: the text on the left, the text on the right, the way back between them. Then
-come the draft's marker and the draft, and what counts in the loss: the actions, and Stop. Some samples show the
-revised text as the draft, which is to be left alone. A share may be shown by overtyping
-(`reviser.proofreading.overtyping`): behind the draft and a marker comes the revised text, with a Delete for each
-token of the draft that it leaves out.
+A history starts like that of an infill: the text on the left, the text on the right, the moves back between them.
+Then come the draft's marker and the draft, and the part that counts in the loss: the actions, and Stop. Some samples
+have the revised text as the draft and no actions but Stop. A share may be written by overtyping
+(`reviser.proofreading.overtyping`): the draft and a marker are followed by the revised text, with a Delete for each
+token of the draft that it omits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def running_weights(mixture: Mixture) -> NDArray[np.float64]:
 
 
 def neighbours(left: int, right: int, room: int) -> tuple[int, int]:
-    """How much of the neighbours fits into so many ids: all, or the right in a third and the left in the rest."""
+    """The context lengths that fit into `room` ids: all, or the right one in a third and the left in the rest."""
     kept_right = right
     if left + right + powers(right) > room:
         kept_right = min(right, max(room // 3 - LONGEST_POWER - 1, 0))
@@ -56,7 +56,7 @@ _fitting = compiled(neighbours)
 
 
 def ids_of(vocabulary: Vocabulary, operators: EditOperators) -> NDArray[np.int64]:
-    """The ids that revisions are written with, in the order below; those that are not in use are -1."""
+    """The ids of the actions of revisions, in the order of the constants below; -1 for an action not in use."""
     spans = vocabulary.id(SpanDelete(1)) if operators.spans else -1
     replaces = vocabulary.first_replace_id if operators.replaces else None
     return np.array(
@@ -79,7 +79,7 @@ START, DRAFT, STOP, DELETE, FIRST_MOVE, FIRST_SPAN, FIRST_REPLACE, OVERTYPE = ra
 
 @compiled
 def _put_powers(number: int, first: int, step: int, one: int, out: Tokens, at: int) -> int:
-    """Write a number as powers of two, the largest first, each by its id; returns where they end."""
+    """Writes a number as ids of powers of two, the largest first; returns the position after them."""
     for _ in range(number >> LONGEST_POWER):
         out[at] = first + step * LONGEST_POWER
         at += 1
@@ -117,7 +117,7 @@ def _put_rewriting(removed: int, inserted: Tokens, ids: NDArray[np.int64], out: 
 
 @compiled
 def _turn(hunks: Hunks, todo: Tokens, shifts: Tokens, cursor: int, order: int) -> int:
-    """Which of the hunks that are left is rewritten next, as a place in `todo`."""
+    """The index in `todo` of the hunk that is rewritten next."""
     if order == BACKWARD:
         return todo.size - 1
     best = 0
@@ -134,7 +134,7 @@ def _turn(hunks: Hunks, todo: Tokens, shifts: Tokens, cursor: int, order: int) -
 def put_actions(
     hunks: Hunks, after: Tokens, cursor: int, order: int, state: State, ids: NDArray[np.int64], out: Tokens
 ) -> int:
-    """Write the actions that rewrite all hunks; returns how many, or FAILED if they do not fit."""
+    """Writes the actions that rewrite all hunks; returns their number, or FAILED if they do not fit."""
     todo = np.arange(hunks.shape[0]).astype(np.int32)
     shifts = np.zeros(hunks.shape[0], dtype=np.int32)
     if order == RANDOM:
@@ -166,7 +166,7 @@ def put_actions(
 
 @compiled
 def put_overtyped(hunks: Hunks, after: Tokens, ids: NDArray[np.int64], out: Tokens) -> int:
-    """Write the revised text with a Delete for each token that it leaves out; returns how many ids, or FAILED."""
+    """Writes the revised text with a Delete for each token that it omits; returns the number of ids, or FAILED."""
     removed = 0
     for number in range(hunks.shape[0]):
         removed += hunks[number, 1] - hunks[number, 0]
@@ -184,7 +184,7 @@ def put_overtyped(hunks: Hunks, after: Tokens, ids: NDArray[np.int64], out: Toke
 
 @compiled
 def put(part: Tokens, out: Tokens, at: int) -> int:
-    """Write tokens from a place on; returns where they end."""
+    """Writes tokens at position `at`; returns the position after them."""
     for token in part:
         out[at] = token
         at += 1
@@ -201,7 +201,7 @@ def put_sample(
     ids: NDArray[np.int64],
     history: Tokens,
 ) -> tuple[int, int]:
-    """Write a whole history; returns how many ids are given, and how many there are."""
+    """Writes a whole history; returns the number of given ids and the number of all ids."""
     room = history.size - MARKS - draft.size - actions.size - (1 if overtyped else 0)
     kept_left, kept_right = _fitting(left.size, right.size, room)
     history[0] = ids[START]
@@ -270,7 +270,7 @@ def _make(
 def _find_all(
     tokens: Tokens, offsets: NDArray[np.int64], spans: bool, replaces: bool
 ) -> tuple[Hunks, NDArray[np.int64]]:
-    """The hunks of every edit, in one table, and where those of each begin."""
+    """The hunks of all edits in one table, and the offset of each edit's hunks."""
     edits = (offsets.size - 1) // PARTS
     starts = np.zeros(edits + 1, dtype=np.int64)
     table = np.empty((1024, 4), dtype=np.int32)
@@ -298,7 +298,7 @@ def _usable(
     width: int,
     overtyped: bool,
 ) -> NDArray[np.bool_]:
-    """Which edits change something and fit into a history, their neighbours left out."""
+    """Whether each edit changes something and fits into a history without its contexts."""
     edits = hunk_offsets.size - 1
     fits = np.zeros(edits, dtype=np.bool_)
     out = np.empty(width + 16, dtype=np.int32)
@@ -321,7 +321,7 @@ def _usable(
 
 @compiled
 def in_passes(first: int, last: int, usable: NDArray[np.int64], seed: np.uint64) -> NDArray[np.int64]:
-    """Number `first` to `last` of an endless stream in which every one of `usable` comes once in each pass."""
+    """Items `first` to `last` of an endless stream in which every item of `usable` occurs once per pass."""
     made = np.empty(last - first, dtype=np.int64)
     for number in range(first, last):
         turn, index = divmod(number, usable.size)
@@ -331,7 +331,7 @@ def in_passes(first: int, last: int, usable: NDArray[np.int64], seed: np.uint64)
 
 @compiled
 def names_of(first: int, last: int, stream: np.uint64) -> State:
-    """The names of the random streams of samples `first` to `last`."""
+    """The names of the random streams for samples `first` to `last`."""
     names = np.empty(last - first, dtype=np.uint64)
     for number in range(first, last):
         names[number - first] = folded(stream, number)
@@ -339,7 +339,7 @@ def names_of(first: int, last: int, stream: np.uint64) -> State:
 
 
 def edit_tokens(corpus: Corpus, vocabulary: Vocabulary) -> tuple[Tokens, NDArray[np.int64]]:
-    """All tokens of a corpus of edits, and where each part of each edit starts."""
+    """All tokens of a corpus of edits, and the offset of each part of each edit."""
     if vocabulary.base_size < corpus.tokenizer.size:
         raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
     lengths = np.concatenate([np.diff(shard.offsets) for shard in corpus.shards])
@@ -370,7 +370,7 @@ class Revisions:
             raise ReviserError(f"no edit fits into a history of {mixture.max_history} ids")
 
     def __len__(self) -> int:
-        """How many edits fit into a history."""
+        """The number of usable edits: those that fit into a history."""
         return len(self.usable)
 
     @property
@@ -378,18 +378,18 @@ class Revisions:
         return int(self._ids[START])
 
     def parts(self, edit: int) -> Parts:
-        """The tokens of an edit, as the reference takes them."""
+        """The tokens of an edit: left, before, after, right."""
         bounds = self._offsets[PARTS * edit : PARTS * (edit + 1) + 1].tolist()
         left, before, after, right = (self._tokens[start:end].tolist() for start, end in pairwise(bounds))
         return left, before, after, right
 
     def after(self, edits: NDArray[np.int64]) -> tuple[Tokens, NDArray[np.int64]]:
-        """The tokens of the corpus, and where in them the revised text of each edit starts and ends."""
+        """The tokens of the corpus, and the start and end of the revised text of each edit."""
         first = PARTS * edits + AFTER
         return self._tokens, np.stack((self._offsets[first], self._offsets[first + 1]), axis=1)
 
     def chosen(self, first: int, last: int) -> NDArray[np.int64]:
-        """Which edits samples `first` to `last` of the stream are made from."""
+        """The edits from which samples `first` to `last` of the stream are made."""
         return in_passes(first, last, self.usable, np.uint64(key(self.seed, PASS)))
 
     def names(self, epoch: int, first: int, last: int) -> State:
@@ -397,7 +397,7 @@ class Revisions:
         return names_of(first, last, np.uint64(key(self.seed, epoch, EDIT)))
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
-        """Samples `first` to `last` of an epoch, which begins at number `start` of the stream."""
+        """Samples `first` to `last` of an epoch that begins at number `start` of the stream."""
         width = self.mixture.max_history
         ids = np.full((last - first, width), self._ids[START], dtype=np.int32)
         given, lengths = (np.zeros(last - first, dtype=np.int32) for _ in range(2))
@@ -423,7 +423,7 @@ class Revisions:
 
 
 class EditSource(Protocol):
-    """Where samples of edits come from: the same numbers give the same samples."""
+    """A source of samples of edits; the same numbers always give the same samples."""
 
     @property
     def start_id(self) -> int: ...
@@ -432,7 +432,7 @@ class EditSource(Protocol):
 
 
 class MixedSamples:
-    """Samples of texts and of edits, as many of each as the mixture says, evenly mixed."""
+    """Samples of texts and of edits, evenly interleaved in the mixture's shares."""
 
     def __init__(self, texts: Samples, revisions: EditSource) -> None:
         if not texts.mixture.edits:
@@ -460,7 +460,7 @@ class MixedSamples:
 
 
 def interleaved(some: Histories, others: Histories, is_other: NDArray[np.bool_]) -> Histories:
-    """Two kinds of histories in one order, each kind in its own."""
+    """Merges two lists of histories; `is_other` says for each position which list gives it. Each keeps its order."""
     order = np.empty(len(is_other), dtype=np.int64)
     order[is_other] = len(some) + np.arange(len(others))
     order[~is_other] = np.arange(len(some))

@@ -30,7 +30,7 @@ LONGEST = max(MOVES)
 
 
 def operators_of(vocabulary: Vocabulary) -> EditOperators:
-    """Which of the actions that rewrite a hunk a vocabulary has ids for."""
+    """The optional rewriting actions for which a vocabulary has ids."""
     return EditOperators(_has(vocabulary, SpanDelete(2)), _has(vocabulary, Replace(_any_token(vocabulary))))
 
 
@@ -56,10 +56,9 @@ def revising_actions(
     order: Order = Order.FORWARD,
     random: KeyedRandom | None = None,
 ) -> list[Action]:
-    """The actions that turn `before` into `after`, with the cursor at its end or at `cursor`; no Stop.
+    """The actions, without Stop, that turn `before` into `after`; the cursor starts at the end or at `cursor`.
 
-    They are the same wherever the text stands on a larger canvas. An order drawn at random needs
-    `random`.
+    They do not depend on the text's position on a larger canvas. A random order needs `random`.
     """
     start = len(before) if cursor is None else cursor
     operators = operators_of(vocabulary)
@@ -78,7 +77,7 @@ def revising_actions(
 def itinerary(
     hunks: Hunks, cursor: int, order: Order, random: KeyedRandom | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Hunks in the order of their rewriting: which, at what boundary it ends then, and where that leaves the cursor."""
+    """Yields hunks in the order of rewriting: (index, current end boundary, cursor afterwards)."""
     left = list(range(len(hunks)))
     if order is Order.RANDOM:
         if random is None:
@@ -105,7 +104,7 @@ def itinerary(
 
 
 def rewriting(removed: int, inserted: Sequence[int], operators: EditOperators) -> list[Action]:
-    """The actions at the end of a hunk that put `inserted` in the place of `removed` tokens."""
+    """The actions that replace `removed` tokens by `inserted`, with the cursor at the end of the hunk."""
     if replaces_first(removed, len(inserted), operators.spans, operators.replaces):
         return [*_deleting(removed - 1, operators.spans), Replace(inserted[0]), *map(Insert, inserted[1:])]
     return [*_deleting(removed, operators.spans), *map(Insert, inserted)]
@@ -128,7 +127,7 @@ def _deleting(count: int, spans: bool) -> list[Action]:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """Which edits to read, and what to do with them."""
+    """Options of the command: the edits to read and where to save them."""
 
     source: Annotated[str, Argument("JSON lines or a unified diff; - reads standard input")]
     limit: Annotated[int | None, Option("edits to take")] = None
@@ -136,7 +135,7 @@ class ReadingOptions:
 
 
 def run(chosen: ReadingOptions) -> None:
-    """Read edits, keep them if that is asked for, and say how many there are."""
+    """Reads edits, saves them if asked to, and prints their number."""
     edits = list(islice(read_edits(chosen.source), chosen.limit))
     if chosen.out:
         rows = (json.dumps(asdict(edit), ensure_ascii=False) + "\n" for edit in edits)

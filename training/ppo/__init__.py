@@ -1,1 +1,1 @@
-"""Reinforcement learning: a supervised model is tuned by PPO towards what a judge prefers."""
+"""Reinforcement learning: PPO tunes a supervised model towards a reward, such as a judge's preference."""

@@ -1,4 +1,4 @@
-"""Judges and evaluators as rewards ask them; imported only by a run that needs one."""
+"""Judges and evaluators behind the interface that rewards use; imported only by a run that needs one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "invalid": 0.5}
 
 
 class LoadedJudges:
-    """Each is loaded when it is first asked, and once."""
+    """Judges and evaluators by name, each loaded at its first use."""
 
     def __init__(self, tokenizer: Tokenizer, device: torch.device) -> None:
         self._tokenizer = tokenizer

@@ -1,10 +1,10 @@
-"""What PPO asks of a policy's scores, and the terms of its loss.
+"""The scores of a policy that PPO needs, and the terms of its loss.
 
     loss = - policy - c_entropy entropy + c_kl KL(policy, reference) + c_type KL(types)
 
-(The value loss belongs to a network of its own, see `training.ppo.value`.) The policy is the
-distribution that acted: scores masked by validity, divided by the temperature, nothing cut off. The
-logits of a batch would take gigabytes, so positions are taken in chunks whose logits are made again
+(The value loss belongs to a separate network, see `training.ppo.value`.) The policy is the distribution
+from which actions were sampled: scores masked by validity and divided by the temperature, without a cut-off. The
+logits of a batch would take gigabytes, so positions are processed in chunks whose logits are computed again
 for the gradient.
 """
 
@@ -27,7 +27,7 @@ _CHUNK = {"cpu": 512, "cuda": 4096}
 
 @dataclass(frozen=True)
 class VisitedStates:
-    """The states in which actions were taken, as the mask sees them, and the actions: all (actions,)."""
+    """The states in which actions were taken, as the validity mask needs them, and the actions; all of shape (actions,)."""
 
     actions: Tensor
     left: Tensor
@@ -43,23 +43,23 @@ class VisitedStates:
 
 @dataclass(frozen=True)
 class FinalStateScorer:
-    """Final states, and the table that makes logits of them."""
+    """Final hidden states with the output table that turns them into logits."""
 
     states: Tensor
     table: Tensor
 
     def log_probabilities(self, part: slice, valid: Tensor, temperature: float) -> Tensor:
-        """Of all ids at some places; in single precision, as ratios of them are taken."""
+        """Log-probabilities of all ids at some positions; single precision, since their ratios are used."""
         logits = functional.linear(self.states[part].float() / temperature, self.table.float())
         return logits.masked_fill(~valid, -torch.inf).log_softmax(dim=-1)
 
 
 @dataclass(frozen=True)
 class PolicyScores:
-    """What the policy thinks of the states it was in.
+    """The policy's scores of the visited states.
 
-    `log_probabilities` of the actions taken, `entropy` and `kl` from the reference are (actions,);
-    `types` and `reference_types`, (kinds,), are the mean probabilities of each kind of action.
+    `log_probabilities` of the actions taken, `entropy`, and `kl` from the reference have shape (actions,).
+    `types` and `reference_types`, shape (kinds,), are the mean probabilities of each kind of action.
     """
 
     log_probabilities: Tensor
@@ -69,7 +69,7 @@ class PolicyScores:
     reference_types: Tensor
 
     def detached(self) -> PolicyScores:
-        """The same without what a gradient would need, which is much."""
+        """The same scores without the graph of the gradient, which takes much memory."""
         return PolicyScores(*(getattr(self, part.name).detach() for part in fields(self)))
 
 
@@ -101,7 +101,7 @@ def look(
     kinds: Tensor,
     temperature: float,
 ) -> PolicyScores:
-    """Everything about the visited states that losses and metrics ask for, with its gradient."""
+    """Scores the visited states by policy and reference, with gradients for the policy."""
 
     def of_chunk(policy_states: Tensor, table: Tensor, part: slice) -> tuple[Tensor, ...]:
         chunk = visited[part]
@@ -140,7 +140,7 @@ def look(
 def clipped_loss(
     log_probabilities: Tensor, acted: Tensor, advantages: Tensor, clip_ratio: float
 ) -> tuple[Tensor, Tensor]:
-    """PPO's loss of each action, and where the clipping decides: there the gradient is 0."""
+    """PPO's clipped loss of each action, and where it is clipped (there the gradient is 0)."""
     ratio = (log_probabilities - acted).exp()
     free = ratio * advantages
     held = ratio.clamp(1 - clip_ratio, 1 + clip_ratio) * advantages
@@ -148,7 +148,7 @@ def clipped_loss(
 
 
 def k3(log_probabilities: Tensor, acted: Tensor) -> Tensor:
-    """An estimate, for each action, of KL(the policy that acted, the policy now): never below 0.
+    """An estimate, for each action, of KL(acting policy, current policy); never negative.
 
     It is r - 1 - ln r for the ratio r of their probabilities; its mean over actions is the KL.
     """
@@ -159,7 +159,7 @@ def k3(log_probabilities: Tensor, acted: Tensor) -> Tensor:
 def type_loss(types: Tensor, target: Tensor) -> Tensor:
     """KL(target, types): how far the mean probabilities of action types are from those wanted.
 
-    It compares means over many states: where the policy moves or stops is its own affair, how often is not.
+    It compares means over many states, so it limits how often the policy moves or stops, not where.
     """
     wanted = target.clamp_min(1e-12)
     return (target * (wanted.log() - types.clamp_min(1e-12).log())).sum()

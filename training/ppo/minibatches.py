@@ -26,10 +26,10 @@ _ROOM = 1 << 29
 
 @dataclass(frozen=True)
 class Minibatch:
-    """Rows of histories, and where in them the policy acted.
+    """Rows of histories, and the positions at which the policy acted.
 
-    `places` are the flat places of the states in which it did, `numbers` say which of all the
-    actions, episode after episode, these are.
+    `places` are the flat positions of the states in which it acted; `numbers` are the indices of these actions
+    among all actions, counted episode after episode.
     """
 
     ids: Tensor
@@ -51,7 +51,7 @@ def minibatches(
     same_shape: bool,
     name: int,
 ) -> list[Minibatch]:
-    """All episodes, dealt out at random; with `same_shape` every minibatch is filled up to `rows`."""
+    """Distributes all episodes over minibatches at random; with `same_shape` each is padded to `rows` rows."""
     states = _states(episodes, rules)
     laid_out = _all_packed(_histories(episodes, vocabulary), row_length, vocabulary.start_id)
     count = math.ceil(len(laid_out) / rows)
@@ -62,7 +62,7 @@ def minibatches(
 
 
 def _histories(episodes: Sequence[Episode], vocabulary: Vocabulary) -> Histories:
-    """A history for each episode. The policy's own actions count, and have their numbers for targets."""
+    """A history for each episode. Only the policy's own actions count; their targets are their indices."""
     rows = [[vocabulary.start_id, *e.prompt, *e.ids] for e in episodes]
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
     ids = np.full((len(rows), int(lengths.max())), vocabulary.start_id, dtype=np.int32)
@@ -79,8 +79,8 @@ def _histories(episodes: Sequence[Episode], vocabulary: Vocabulary) -> Histories
 
 
 def _states(episodes: Sequence[Episode], rules: Rules) -> NDArray[np.int64]:
-    """Of each of the policy's actions: its id, and what stood on the left and the right of the cursor before it, and
-    how much room there was."""
+    """For each of the policy's actions: its id, the numbers of tokens left and right of the cursor before it, and
+    the room left on the canvas."""
     step, growth = rules.step.cpu().numpy(), rules.growth.cpu().numpy()
     found = []
     for episode in episodes:
@@ -93,7 +93,7 @@ def _states(episodes: Sequence[Episode], rules: Rules) -> NDArray[np.int64]:
 
 
 def _all_packed(histories: Histories, row_length: int, padding: int) -> PackedRows:
-    """Rows that hold every history: a few more are tried until all have found a place."""
+    """Packs every history; the number of rows grows until all fit."""
     wanted = int(histories.lengths.sum())
     rows = math.ceil(wanted / row_length / (1 - SLACK))
     while True:

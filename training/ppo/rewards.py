@@ -2,9 +2,9 @@
 
     [WEIGHT*][rank:]NAME[:ARGUMENT]
 
-Every reward is a score in which more is better: penalties are 0 or less. With `rank:` the score
-only orders the candidates of a prompt, and the reward is linear in the rank. Judges are asked through
-a protocol, so that this module needs none of them.
+A higher reward is better; penalties are 0 or less. With `rank:` the score only orders the candidates of
+a prompt, and the reward is linear in the rank. Judges are used through a protocol, so this module imports
+none of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Score = Callable[[Sequence[Group]], Scores]
 
 @dataclass(frozen=True)
 class Cost:
-    """What a continuation costs under an evaluator."""
+    """The loss of a continuation under an evaluator."""
 
     nats: float
     tokens: int
@@ -40,20 +40,20 @@ class Cost:
 
 
 class Judges(Protocol):
-    """Whoever can be asked about texts: evaluators and pairwise judges, by name."""
+    """Evaluators and pairwise judges, by name."""
 
     def costs(self, evaluator: str, texts: Sequence[tuple[str, str]]) -> list[Cost]:
-        """What the continuation of each (prompt, continuation) costs."""
+        """The cost of the continuation in each (prompt, continuation)."""
 
     def points(self, judge: str, cases: Sequence[tuple[str, str, str]]) -> list[float]:
         """For each (prompt, a, b): 1 if a is better, 0 if b is, a half if the judge cannot tell."""
 
     def real(self, prompts: Sequence[RealPrompt]) -> list[tuple[str, str]]:
-        """Prompts and how their documents really go on, as texts."""
+        """Each prompt and the real continuation of its document, as texts."""
 
 
 def rank_rewards(scores: Sequence[float]) -> list[float]:
-    """1 for the best of K, 0 for the worst, 1 - (r - 1) / (K - 1) for rank r; ties share their ranks."""
+    """Rewards 1 - (r - 1) / (K - 1) for rank r of K: 1 for the best, 0 for the worst; ties get their mean rank."""
     if len(scores) < 2:
         raise ReviserError("a rank needs two candidates or more")
     return [
@@ -63,14 +63,14 @@ def rank_rewards(scores: Sequence[float]) -> list[float]:
 
 
 def repeated(tokens: Sequence[int], n: int) -> float:
-    """The share of n-grams that have occurred before; 0 for a text too short to have any."""
+    """The share of n-grams that have occurred earlier in the text; 0 for a text shorter than `n`."""
     grams = [tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 @dataclass(frozen=True)
 class Reward:
-    """One term of the sum: its name as it was given, its weight, and how it scores groups."""
+    """One term of the sum: its name as given on the command line, its weight, and its scoring function."""
 
     name: str
     weight: float
@@ -78,7 +78,7 @@ class Reward:
 
 
 def parse_rewards(specs: Sequence[str], judges: Judges, prompts: Sequence[RealPrompt] = ()) -> list[Reward]:
-    """The rewards that the command line names; `prompts` show what real text costs."""
+    """Parses the rewards of the command line; the real continuations of `prompts` give the cost of real text."""
     if not specs:
         raise ReviserError("name at least one reward, such as rank:likelihood:smollm2")
     return [_parse(spec, judges, prompts) for spec in specs]
@@ -133,7 +133,7 @@ def _likelihood(argument: str, judges: Judges, prompts: Sequence[RealPrompt], of
 
 
 def _perplexity(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
-    """How near a text's perplexity is to the target: 1 there, a half at twice or at half of it."""
+    """The closeness of a text's perplexity to the target: 1 at the target, a half at twice or half of it."""
     evaluator, _, wanted = _named(argument, "an evaluator").rpartition(":")
     if not evaluator:
         evaluator, wanted = wanted, REAL
@@ -150,7 +150,7 @@ def _perplexity(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) ->
 
 
 def _arena(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
-    """The share of the other candidates that a pairwise judge finds worse."""
+    """The share of the other candidates over which a pairwise judge prefers this one."""
     judge = _named(argument, "a judge")
     judges.points(judge, [])
 
@@ -176,13 +176,13 @@ def _arena(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Scor
 
 
 def _length(argument: str, *_: object) -> Score:
-    """Minus the distance from the wanted length, in lengths; without one, minus hundreds of tokens."""
+    """Minus the relative distance from the wanted length; without one, minus the length in hundreds of tokens."""
     wanted = float(argument) if argument else 0.0
     return _each(lambda episode: -abs(len(episode.tokens) - wanted) / (wanted or 100.0))
 
 
 def _compute(*_: object) -> Score:
-    """Minus the share of the actions that left no token: 1 - 1 / (actions per token)."""
+    """Minus the share of actions that left no token in the text: 1 - 1 / (actions per token)."""
     return _each(lambda episode: min(0.0, len(episode.tokens) / len(episode.ids) - 1))
 
 
@@ -192,7 +192,7 @@ def _repetition(argument: str, *_: object) -> Score:
 
 
 def _stop(*_: object) -> Score:
-    """Minus 1 for an episode that ran into its limit."""
+    """-1 for an episode that reached the limit of actions without Stop, else 0."""
     return _each(lambda episode: float(episode.ending == "stop") - 1)
 
 
@@ -210,14 +210,14 @@ _MAKERS: dict[str, Callable[[str, Judges, Sequence[RealPrompt]], Score]] = {
 
 @dataclass(frozen=True)
 class Rewarded:
-    """The reward of every episode, group by group, and the mean of each term before its weight."""
+    """The rewards of all episodes, by group, and the mean of each unweighted term."""
 
     totals: Scores
     means: dict[str, float]
 
 
 def reward(rewards: Sequence[Reward], groups: Sequence[Group]) -> Rewarded:
-    """All terms, weighed and added up."""
+    """The weighted sum of all terms."""
     totals = [[0.0] * len(group) for group in groups]
     means = {}
     for term in rewards:

@@ -1,9 +1,9 @@
-"""Episodes: a prompt, the actions that were taken after it, and the text they wrote.
+"""Episodes of PPO: a prompt, the actions taken after it, and the text they wrote.
 
-An episode of the decision process starts from a prompt on the canvas. Its state is the history, from
-which canvas and cursor follow; an action is any id that the canvas accepts; it ends at Stop or after
-a number of actions. All candidates of a prompt start from the same state, oracle prefix included, so
-that they can be ranked.
+An episode of the decision process starts from a prompt on the canvas. Its state is the history, which
+determines canvas and cursor; an action is any id that the canvas accepts; it ends at Stop or at the limit of
+actions. All candidates of a prompt start from the same state, oracle prefix included, so that they can be
+ranked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LEAST_TEXT = 16
 
 @dataclass(frozen=True)
 class RealPrompt:
-    """The first tokens of a document, and how it really goes on."""
+    """The first tokens of a document, and its real continuation."""
 
     tokens: list[int]
     text: list[int]
@@ -51,9 +51,9 @@ class RealPrompt:
 
 @dataclass(frozen=True)
 class Episode:
-    """What was done after a prompt.
+    """The actions taken after a prompt.
 
-    `ids` are all actions; the first `played` of them were the oracle's. `tokens` is what they wrote.
+    `ids` are all actions, the first `played` of them the oracle's; `tokens` is the text they wrote.
     """
 
     prompt: list[int]
@@ -74,13 +74,13 @@ Group = Sequence[Episode]
 
 
 class PromptSource(Protocol):
-    """Where prompts come from: the same number gives the same prompts, whenever it is asked for."""
+    """A source of prompts; the same number always gives the same prompts."""
 
     def prompts(self, iteration: int) -> list[RealPrompt]: ...
 
 
 class DocumentPrompts:
-    """The beginnings of documents, each once before one comes again."""
+    """The beginnings of documents; every document occurs once per pass."""
 
     def __init__(self, corpus: Corpus, settings: PpoSettings) -> None:
         self._corpus = corpus
@@ -111,7 +111,7 @@ class DocumentPrompts:
 
 
 class PrefixOracle:
-    """Plays the beginning of a way to write the real text, as the supervised samples do."""
+    """Plays the first actions of a trajectory that writes the real text, made as in supervised samples."""
 
     def __init__(self, vocabulary: Vocabulary, classes: Classes, settings: PpoSettings) -> None:
         self._vocabulary = vocabulary
@@ -120,12 +120,12 @@ class PrefixOracle:
         self._writing = _WRITINGS[settings.oracle if "move" in vocabulary.kinds else "plain"]
 
     def share(self, done: float) -> float:
-        """The share of a restoration that is played when the share `done` of the run is over."""
+        """The share of a restoration to play when the share `done` (0 to 1) of the run is over."""
         until = self._settings.oracle_until
         return self._settings.oracle_share * max(0.0, 1 - done / until) if until else 0.0
 
     def prefixes(self, prompts: Sequence[RealPrompt], iteration: int, done: float) -> list[list[int]]:
-        """The ids that are played after each prompt; Stop is never among them."""
+        """The ids to play after each prompt; Stop is never among them."""
         share = self.share(done)
         if share == 0:
             return [[] for _ in prompts]
@@ -153,7 +153,7 @@ def roll_out(
     settings: PpoSettings,
     iteration: int,
 ) -> list[list[Episode]]:
-    """Let the policy act `candidates` times after each prompt and what was played after it."""
+    """Samples `candidates` episodes for each prompt with its oracle prefix."""
     each = settings.candidates
     runs = generate(
         model,

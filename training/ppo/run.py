@@ -41,7 +41,7 @@ _SHOWN = (
 
 @dataclass(frozen=True, kw_only=True)
 class TuningOptions:
-    """Which model is tuned towards which reward."""
+    """Options of a PPO run: the model, its prompts and the reward."""
 
     model: Annotated[str, Argument("the supervised model: a folder or a name")]
     data: Annotated[Path, Option("token shards (python -m training data)")]
@@ -59,7 +59,7 @@ class TuningOptions:
 
 
 def tune(options: TuningOptions) -> None:
-    """Run `settings` to the end, or until asked to stop; either way the run is saved."""
+    """Tunes until the run is over or interrupted; saves the run in both cases."""
     out, settings = options.out, options.settings
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
@@ -103,7 +103,7 @@ def tune(options: TuningOptions) -> None:
 def _loop(
     tuner: Tuner, parts: Checkpoint, facts: Facts, out: Path, log: MetricsLog, view: PlainView, asked: list[bool]
 ) -> bool:
-    """Tune until the run is over (True) or was asked to stop (False)."""
+    """Tunes until the run is over (returns True) or interrupted (returns False)."""
     while tuner.done < 1:
         if asked:
             return False
@@ -119,7 +119,7 @@ def _loop(
 
 
 def check_fit(corpus: Corpus, parts: Checkpoint) -> None:
-    """Refuse texts whose tokens the model reads as others."""
+    """Raises `ReviserError` if the texts were tokenised with another tokenizer than the model's."""
     if describe_tokenizer(parts.tokenizer).sha256 != corpus.tokenizer.sha256:
         raise ReviserError("the texts were made with another tokenizer than the model's")
 
@@ -130,7 +130,7 @@ _STATE, _VALUE, _SETTINGS = "training.pt", "value.safetensors", "settings.json"
 
 
 def _save_run(out: Path, tuner: Tuner, parts: Checkpoint, facts: Facts) -> None:
-    """Replace the run's latest checkpoint, whole or not at all: the model, and beside it what resuming needs."""
+    """Replace the run's latest checkpoint atomically: the model and the state for resuming."""
     with atomic_folder(out / LATEST, replace=True) as folder:
         _save_model(folder / "model", tuner, parts, facts)
         save_file(tuner.value.state_dict(), folder / _VALUE)
@@ -144,9 +144,9 @@ def _save_model(folder: Path, tuner: Tuner, parts: Checkpoint, facts: Facts, *, 
 
 
 def _resume(out: Path, tuner: Tuner, facts: Facts) -> None:
-    """Put a tuner where the run's latest checkpoint left off; its reference stays the first model.
+    """Restores a tuner from the run's latest checkpoint; its reference stays the initial model.
 
-    A run with another model or other rewards does not go on: what was learned would not fit.
+    Raises `ReviserError` if the run had another model or other rewards.
     """
     folder = out / LATEST
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Everything that decides a PPO run, as one plain dataclass."""
+"""The settings of a PPO run, as one plain dataclass."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class PpoSettings:
-    """One run. An iteration lets the policy write `candidates` times after each of `prompts` prompts,
-    rewards what it wrote, and learns from it for `epochs` passes. The run ends after `iterations`, or,
-    with `minutes`, when that time is over; rates and the oracle's share follow whichever it is. The policy is the
-    masked distribution at its temperature, whole: nothing is cut off by top-k.
+    """One run. An iteration samples `candidates` continuations of each of `prompts` prompts, rewards them, and
+    learns from them for `epochs` passes. The run ends after `iterations`, or, with `minutes`, when that time is
+    over; the learning rate and the oracle's share follow the same measure. The policy is the whole masked
+    distribution at its temperature, without top-k.
     """
 
     iterations: int | None = None
@@ -88,11 +88,11 @@ class PpoSettings:
 
     @property
     def longest(self) -> int:
-        """Ids of the longest history: its start marker, its prompt and its actions."""
+        """The number of ids of the longest history: start marker, prompt and actions."""
         return 1 + self.prompt_tokens + self.max_actions
 
     def type_shares(self) -> dict[str, float]:
-        """The wanted shares of action types, made to add up to 1; empty for those of the reference."""
+        """The wanted shares of action types, normalised to 1; empty if the reference's shares are wanted."""
         shares = {}
         for part in filter(None, self.types.split(",")):
             kind, _, share = part.strip().partition("=")

@@ -1,4 +1,4 @@
-"""The PPO loop: let the policy write, reward it, and move it a little towards what was rewarded."""
+"""The PPO loop: sample episodes, reward them, and update the policy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Rewarder = Callable[[Sequence[Group]], Rewarded]
 
 @dataclass
 class TunerProgress:
-    """How far a run has come; saved with every checkpoint."""
+    """The progress of a run; saved with every checkpoint."""
 
     iteration: int = 0
     updates: int = 0
@@ -56,7 +56,7 @@ Entry = dict[str, Any]
 
 
 class TunerState(TypedDict):
-    """All that a resumed run needs beside the model's and the value head's weights."""
+    """The state that a resumed run needs beside the weights of the model and the value head."""
 
     progress: dict[str, float]
     optimizer: StateDict
@@ -64,7 +64,7 @@ class TunerState(TypedDict):
 
 @dataclass(frozen=True)
 class _Before:
-    """What is known of all actions before the first update, in the order of `Minibatch.numbers`."""
+    """The scores of all actions before the first update, in the order of `Minibatch.numbers`."""
 
     acted: Tensor
     values: Floats
@@ -75,7 +75,7 @@ class _Before:
 
 
 class Tuner:
-    """One run on one device: the policy, the frozen reference it came from, and its value head."""
+    """One run on one device: the policy, the frozen reference model, and the value head."""
 
     def __init__(
         self,
@@ -130,14 +130,14 @@ class Tuner:
 
     @property
     def done(self) -> float:
-        """The share of the run that is over."""
+        """The share of the run that is over, 0 to 1."""
         if self.settings.iterations is not None:
             return self.progress.iteration / self.settings.iterations
         assert self.settings.minutes is not None
         return self.progress.seconds / (60 * self.settings.minutes)
 
     def _make_writer(self) -> Reviser:
-        """The model that acts: on a GPU a copy in half precision, which decodes twice as fast."""
+        """The model that samples episodes; on a GPU a copy in half precision, which decodes twice as fast."""
         if self.device.type != "cuda" or self.settings.precision == "fp32":
             return self.model
         return copy.deepcopy(self.model).to(torch.bfloat16).requires_grad_(False)
@@ -156,11 +156,11 @@ class Tuner:
         return torch.autocast("cuda", dtype=torch.bfloat16)
 
     def _rounded(self) -> AbstractContextManager[None]:
-        """The policy's weights as it acts with them, where they are not the exact ones."""
+        """A context in which the policy has the rounded weights that it acts with, if it acts with such."""
         return nullcontext() if self._rounding is None else self._rounding.applied()
 
     def iterate(self) -> Entry:
-        """One iteration: act, reward, learn. Returns its figures."""
+        """Runs one iteration (sample, reward, learn) and returns its metrics."""
         started = time.perf_counter()
         settings, number = self.settings, self.progress.iteration
         with self._rounded():
@@ -243,10 +243,10 @@ class Tuner:
         )
 
     def _look_back(self, batches: Sequence[Minibatch]) -> _Before:
-        """What the policy that acted thinks of its actions, by the very pass that will be trained.
+        """Scores the actions by the acting policy, with the same forward pass that is trained.
 
-        Generation has kernels of its own, whose rounding must not pass for a change of the policy: so
-        nothing is taken from there. Gradients stay on, as the model computes in other ways without.
+        Generation uses other kernels, and their rounding must not look like a change of the policy, so no
+        score is taken from it. Gradients stay on because the model computes differently without them.
         """
         count = sum(len(batch.visited) for batch in batches)
         acted = torch.empty(count, device=self.device)
@@ -266,7 +266,7 @@ class Tuner:
         return _Before(acted, values, entropy, kl, types, reference_states)
 
     def _scores_before(self, batch: Minibatch) -> tuple[PolicyScores, Tensor, Tensor]:
-        """What the policy thinks, what its value head foretells, and the states of the reference."""
+        """The policy's scores, the value head's predictions, and the hidden states of the reference."""
         with torch.no_grad():
             seen = self._states(self._reference, batch)
         states = self._states(self.model, batch)
@@ -275,7 +275,7 @@ class Tuner:
             return looked.detached(), self.value(states), seen
 
     def _learn(self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats) -> Entry:
-        """Several epochs of updates, fewer if the policy has moved far enough; what they did on average."""
+        """Runs the epochs of updates, fewer if the KL from the acting policy is large enough; returns mean metrics."""
         settings = self.settings
         chosen = torch.from_numpy(gains).to(self.device)
         targets = torch.from_numpy(returns).to(self.device)
@@ -309,7 +309,7 @@ class Tuner:
         return {**means, **told, "updates": len(made), "rate": self.optimizer.param_groups[0]["lr"]}
 
     def _loss(self, looked: PolicyScores, acted: Tensor, gains: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of the policy on a minibatch, and the parts of it that are worth knowing."""
+        """The loss of the policy on a minibatch, and its parts for the metrics."""
         settings = self.settings
         policy, clipped = clipped_loss(looked.log_probabilities, acted, gains, settings.clip_ratio)
         wanted = looked.reference_types if self._type_target is None else self._type_target
@@ -334,7 +334,7 @@ class Tuner:
         return gradient
 
     def _adapt(self, kl: float) -> None:
-        """Hold the policy tighter when it is too far from the reference, looser when it is near."""
+        """Adapts the KL coefficient: larger when the policy is too far from the reference, smaller when it is near."""
         target = self.settings.kl_target
         if target is None:
             return
@@ -346,7 +346,7 @@ class Tuner:
         self.progress.kl_weight = min(max(weight, _KL_WEIGHTS[0]), _KL_WEIGHTS[1])
 
     def _described(self, episodes: Sequence[Episode], types: Tensor) -> Entry:
-        """How long, how ended and how varied the texts are, and how often each type of action is chosen (`p_KIND`)."""
+        """Metrics of the episodes: length, ending and variety of the texts, and the share of each action kind (`p_KIND`)."""
         written = [episode.tokens for episode in episodes]
         taken = np.concatenate([episode.taken for episode in episodes])
         first = self.vocabulary.first_move_id
@@ -375,6 +375,6 @@ def _table(model: Reviser) -> Tensor:
 
 
 def _order(count: int, name: int) -> list[int]:
-    """The numbers below `count`, in an order drawn at random."""
+    """The numbers below `count` in random order."""
     random = KeyedRandom(name, _EPOCH)
     return sorted(range(count), key=lambda _: random.bits())

@@ -1,4 +1,4 @@
-"""The value head: what reward an episode can expect, read from the trunk's states; and GAE."""
+"""The value head, which predicts an episode's reward from the trunk's states, and generalised advantages (GAE)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Floats = NDArray[np.float32]
 
 
 class ValueHead(nn.Module):
-    """A small network on the model's final states.
+    """A small network on the model's final hidden states.
 
-    It takes them as they are: its loss reaches no weight of the model, so what is learned about
-    rewards cannot spoil what is known about text. It is saved apart from the model, which never needs it.
+    Its loss sends no gradient into the model, so learning about rewards cannot harm the language model. It is
+    saved apart from the model, which does not need it.
     """
 
     def __init__(self, width: int) -> None:
@@ -36,7 +36,7 @@ class ValueHead(nn.Module):
 def advantages(
     values: Floats, lengths: Sequence[int], rewards: Sequence[float], gamma: float, gae_lambda: float
 ) -> tuple[Floats, Floats]:
-    """Generalised advantages and returns of episodes whose reward comes with their last action.
+    """Generalised advantages and returns of episodes that are rewarded at their last action.
 
     `values` are those of the states in which actions were taken, episode after episode.
     """
@@ -56,12 +56,12 @@ def advantages(
 
 
 def normalised(values: Floats) -> Floats:
-    """The same with mean 0 and deviation 1."""
+    """The values scaled to mean 0 and standard deviation 1."""
     scaled: Floats = (values - values.mean()) / (values.std() + 1e-8)
     return scaled
 
 
 def explained_variance(values: Floats, returns: Floats) -> float:
-    """1 if the values foretell the returns, 0 if a constant would do as well; NaN where all are the same."""
+    """1 if the values predict the returns exactly, 0 if a constant would do as well; NaN if all returns are equal."""
     variance = float(returns.var())
     return 1 - float((returns - values).var()) / variance if variance > 0 else float("nan")

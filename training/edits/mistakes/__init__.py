@@ -1,6 +1,6 @@
-"""Made-up mistakes: good text with the mistakes that people make put in, for a model that learns to correct them.
+"""Synthetic mistakes: people's typical mistakes put into good text, for a model that learns to correct them.
 
-`words` says which word may stand for which, `spelling` how a word is misspelt, `table` collects both for the words
-of a corpus, `recipe` says how often each kind of mistake is made, `generator` makes the mistakes, compiled, and
-`source` hands them to a training run.
+`words` has the confused words, `spelling` makes misspellings, `table` collects both for the words of a corpus,
+`kinds` has the kinds of mistakes and how often each is made, `generator` makes the mistakes (compiled), and `source`
+gives them to a training run as samples.
 """

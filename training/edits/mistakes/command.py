@@ -31,7 +31,7 @@ _LEARNED = frozenset({"insert", "move", "stop", "delete"})
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """From which corpus to collect a table."""
+    """Options of `table`: the corpus from which the table is collected."""
 
     table: Annotated[Path, Argument("file of the table (.npz)")]
     data: Annotated[Path, Option("token shards")]
@@ -41,7 +41,7 @@ class TableOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class MakeOptions:
-    """Which passages to make by which table."""
+    """Options of `make`: the table and the passages to make."""
 
     table: Annotated[Path, Argument("file of the table (.npz)")]
     data: Annotated[Path, Option("token shards")]

@@ -1,9 +1,8 @@
-"""Passages with mistakes, made from tokenised text by compiled code.
+"""The compiled generator of passages with mistakes from tokenised text.
 
-A passage of one to three sentences is drawn from a document, and mistakes are drawn for it one after the other: a
-kind by the recipe's shares, then one of the places where that kind can be made, then what stands there instead. No
-two mistakes overlap. What comes out is the passage before (with mistakes), the passage after, and the hunks between
-them.
+A passage of one to three sentences is drawn from a document. Mistakes are drawn for it one after the other: a
+kind by the recipe's shares, then one of the places where that kind is possible, then the wrong text. No two
+mistakes overlap. The result is the passage before (with mistakes), the passage after, and the hunks between them.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ _strength = compiled(strength)
 
 
 class MistakeTable(NamedTuple):
-    """What units may be written for, in the arrays that compiled code reads.
+    """The wrong alternatives of units, as arrays for compiled code.
 
-    `keys` are the hashed tokens of one to three units, sorted; alternatives `starts[i]` to `starts[i + 1]` are
-    those of key i, ordered by kind. `inserted` says which alternatives are put in where no word belongs: articles,
-    prepositions, others. The rest says for each token how it begins and ends, what it is without its space, and
-    whether it breaks the line.
+    `keys` are the hashed tokens of one to three units, sorted; alternatives `starts[i]` to `starts[i + 1]` belong
+    to key i, ordered by kind. `inserted` lists the alternatives for superfluous words: articles, prepositions,
+    others. The other arrays have for each token the categories of its first and last character, the token
+    without its leading space, and whether it breaks the line.
     """
 
     keys: NDArray[np.uint64]
@@ -72,7 +71,7 @@ class MistakeTable(NamedTuple):
 
 
 class MistakePlan(NamedTuple):
-    """A recipe, as compiled code reads it."""
+    """A recipe as arrays and numbers for compiled code."""
 
     weights: NDArray[np.float64]
     rates: NDArray[np.float64]
@@ -86,7 +85,7 @@ class MistakePlan(NamedTuple):
 
 @compiled
 def find_entry(keys: NDArray[np.uint64], name: np.uint64) -> int:
-    """Where a name stands among sorted keys; -1 if it does not."""
+    """The index of a name among the sorted keys; -1 if it is missing."""
     at = int(np.searchsorted(keys, name))
     return at if at < keys.size and keys[at] == name else -1
 
@@ -95,7 +94,7 @@ def find_entry(keys: NDArray[np.uint64], name: np.uint64) -> int:
 def draw_passage(
     tokens: NDArray[np.uint16], offsets: NDArray[np.int64], classes: Classes, plan: MistakePlan, state: State
 ) -> tuple[int, int]:
-    """Where a passage of whole sentences starts and ends; (0, 0) if the place that was drawn has none."""
+    """Draws the start and end of a passage of whole sentences; (0, 0) if there is none at the place drawn."""
     sentences, longest = plan.sentences, plan.longest
     at = int(share(state) * tokens.size)
     document = int(np.searchsorted(offsets, at, side="right")) - 1
@@ -124,7 +123,7 @@ def draw_passage(
 
 @compiled
 def _pick(weights: NDArray[np.float32], first: int, last: int, state: State) -> int:
-    """One of the numbers from `first` to `last`, by their weights."""
+    """Draws an index from `first` to `last` by weight."""
     total = 0.0
     for at in range(first, last):
         total += weights[at]
@@ -138,7 +137,7 @@ def _pick(weights: NDArray[np.float32], first: int, last: int, state: State) -> 
 
 @compiled
 def _range_of(entry: int, kind: int, table: MistakeTable) -> tuple[int, int]:
-    """Which alternatives of an entry are of a kind; they stand together."""
+    """The range of an entry's alternatives that are of a kind."""
     end = table.starts[entry + 1]
     first = table.starts[entry]
     while first < end and table.kinds[first] != kind:
@@ -187,7 +186,7 @@ def _suits(  # noqa: PLR0911
 
 @compiled
 def _put(part: Tokens, out: Tokens, at: int) -> int:
-    """Write tokens from a place on; returns where they end."""
+    """Writes tokens at position `at`; returns the position after them."""
     for token in part:
         out[at] = token
         at += 1
@@ -196,7 +195,7 @@ def _put(part: Tokens, out: Tokens, at: int) -> int:
 
 @compiled
 def _put_alternative(first: int, last: int, table: MistakeTable, state: State, out: Tokens, at: int) -> int:
-    """Write one of the alternatives from `first` to `last`; returns where it ends."""
+    """Writes one of the alternatives from `first` to `last`, drawn at random; returns the position after it."""
     chosen = _pick(table.weights, first, last, state)
     for token in table.tokens[table.token_starts[chosen] : table.token_starts[chosen + 1]]:
         out[at] = token
@@ -216,11 +215,10 @@ def make_mistakes(  # noqa: PLR0912, PLR0915
     changes: NDArray[np.int32],
     scratch: Tokens,
 ) -> int:
-    """Draw up to `wanted` mistakes; returns how many there are.
+    """Draws up to `wanted` mistakes; returns their number.
 
-    A row of `changes` is (first unit, last unit, where its tokens start and end in `scratch`, kind): these tokens
-    stand in the passage before, in the place of the units; where first and last are the same, nothing stands there
-    after.
+    A row of `changes` is (first unit, end unit, start and end of the wrong tokens in `scratch`, kind). In the passage
+    before, these tokens replace the units; if first and end are equal, they are superfluous there.
     """
     entries = np.full((_LONGEST_SPAN, units), -1, dtype=np.int64)
     features = np.zeros(units, dtype=np.uint32)
@@ -315,10 +313,9 @@ def put_before(
     before: Tokens,
     hunks: Hunks,
 ) -> tuple[int, int]:
-    """Write the passage with its mistakes, and the hunks that correct it; returns how long and how many they are.
+    """Writes the passage with its mistakes and the hunks that correct it; returns its length and their number.
 
-    A hunk is as small as can be: tokens that both sides begin or end with do not belong to it. Hunks without a
-    token between them are one.
+    A hunk is minimal: tokens with which both sides begin or end do not belong to it. Adjacent hunks are joined.
     """
     order = np.argsort(changes[:made, 0] * 2 + (changes[:made, 1] > changes[:made, 0]), kind="mergesort")
     size, count, at = 0, 0, 0
@@ -354,7 +351,7 @@ def put_before(
 
 @compiled
 def words_known(passage: Tokens, unit_starts: Tokens, units: int, table: MistakeTable) -> int:
-    """How many units of a passage are words of the table."""
+    """The number of units of a passage that are words of the table."""
     known = 0
     for unit in range(units):
         name = hashed(passage[unit_starts[unit] : unit_starts[unit + 1]])
@@ -366,6 +363,6 @@ def words_known(passage: Tokens, unit_starts: Tokens, units: int, table: Mistake
 
 @compiled
 def ends_with_mark(passage: Tokens, classes: Classes, newline_ends: NDArray[np.bool_]) -> bool:
-    """Whether a passage ends with a sentence's mark, not just with its line."""
+    """Whether a passage ends with the punctuation of a sentence and not just with a line break."""
     last = passage[passage.size - 1]
     return bool(classes[last] & SENTENCE_END) and not newline_ends[last]

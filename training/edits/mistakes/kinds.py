@@ -15,7 +15,7 @@ from reviser.core.files import read_utf8
 
 
 class MistakeKind(IntEnum):
-    """What is wrong. The first ones come from the table of words, the others from the place in the sentence."""
+    """A kind of mistake. The first ones need the table of words, the others only the place in the sentence."""
 
     SPELLING = 0
     VERB = 1
@@ -60,7 +60,7 @@ def _standard_shares() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How often each kind of mistake is made, how many there are in a passage, and what is shown around it."""
+    """The frequency of each kind of mistake, the number of mistakes in a passage, and the context around it."""
 
     shares: dict[str, float] = field(default_factory=_standard_shares)
     """Weights of the kinds. A kind that does not suit a passage gives way to another, so rare ones are rarer still."""
@@ -103,7 +103,7 @@ class Recipe:
 
     @classmethod
     def load(cls, path: Path) -> Recipe:
-        """A recipe from a JSON file; what the file does not name stays as it is here."""
+        """Reads a recipe from a JSON file; values that the file omits keep their defaults."""
         try:
             data = json.loads(read_utf8(path))
         except json.JSONDecodeError as error:
@@ -120,7 +120,7 @@ class Recipe:
         return asdict(self)
 
     def weights(self) -> NDArray[np.float64]:
-        """The share of every kind, as running sums that end in 1."""
+        """The shares of all kinds as cumulative sums that end in 1."""
         shares = [self.shares.get(kind.name.lower(), 0.0) for kind in MistakeKind]
         running: NDArray[np.float64] = np.cumsum(np.array(shares)) / sum(shares)
         return running

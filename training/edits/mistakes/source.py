@@ -1,4 +1,4 @@
-"""Made-up mistakes as a source of training samples: drawn and made while a run trains, by any number of threads."""
+"""Synthetic mistakes as a source of training samples, made during a run by any number of threads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def make_sample(  # noqa: PLR0912
     table: MistakeTable,
     made_kinds: NDArray[np.int64],
 ) -> tuple[Tokens, Tokens, Tokens, Tokens, NDArray[np.int32]]:
-    """A passage between its neighbours: left, before, after, right, and the hunks that correct it."""
+    """Makes a passage with its contexts: left, before, after, right, and the hunks that correct it."""
     state = np.empty(1, dtype=np.uint64)
     state[0] = folded(np.uint64(0), name)
     unit_starts = np.empty(plan.longest + 2, dtype=np.int32)
@@ -153,7 +153,7 @@ def _make(
 
 
 class MadeUpMistakes:
-    """Samples of passages with mistakes, from a corpus of text; sample i is the same whoever asks for it and when."""
+    """Samples of passages with mistakes from a corpus of text; sample i is always the same."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class MadeUpMistakes:
         self.made = np.zeros(KINDS, dtype=np.int64)
 
     def __len__(self) -> int:
-        """As many as there are passages, about; every one is drawn anew each time."""
+        """About the number of passages in the corpus; the samples themselves are endless."""
         return max(len(self._tokens) // self.recipe.longest, 1)
 
     @property
@@ -188,7 +188,7 @@ class MadeUpMistakes:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many mistakes of each kind were made so far."""
+        """The number of mistakes of each kind made so far."""
         return {kind.name.lower(): int(self.made[kind]) for kind in MistakeKind}
 
     def _plan(self) -> MistakePlan:
@@ -205,13 +205,13 @@ class MadeUpMistakes:
         )
 
     def parts(self, first: int, last: int) -> Iterator[tuple[list[int], ...]]:
-        """Samples as tokens: the text on the left, before, after, and on the right."""
+        """Yields samples as tokens: left, before, after, right."""
         for name in names_of(first, last, np.uint64(key(self.seed, _MISTAKE))):
             *texts, _ = make_sample(self._tokens, self._offsets, name, self._plan(), self._table, self.made)
             yield tuple(text.tolist() for text in texts)
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
-        """Samples `first` to `last` after `start`; a stream without end, so that an epoch does not matter."""
+        """Samples `first` to `last` after `start`; the stream is endless, so the epoch is ignored."""
         width = self.mixture.max_history
         ids = np.full((last - first, width), self.start_id, dtype=np.int32)
         given, lengths = (np.zeros(last - first, dtype=np.int32) for _ in range(2))
@@ -237,8 +237,7 @@ class MadeUpMistakes:
 
 
 class BlendedEdits:
-    """Samples of two sources of edits in one stream: the second's as often as `share` says, the first's between
-    them."""
+    """Samples of two sources of edits in one stream; `share` is that of the second."""
 
     def __init__(self, first: EditSource, second: EditSource, share: float) -> None:
         self._first = first

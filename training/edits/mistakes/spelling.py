@@ -1,4 +1,4 @@
-"""Misspellings of a word: slips of the fingers, and spellings by sound."""
+"""Misspellings of a word: typing errors and phonetic spellings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _by_sound(word: str, random: KeyedRandom) -> str:
 
 
 def _beside(letter: str, random: KeyedRandom) -> str:
-    """A letter that is next to this one on a keyboard."""
+    """A letter beside this one on the keyboard."""
     for row in _ROWS:
         at = row.find(letter)
         if at >= 0:
@@ -102,7 +102,7 @@ _TOTAL = sum(weight for weight, _ in WAYS)
 
 
 def misspelt(word: str, random: KeyedRandom) -> str:
-    """A misspelling of a word in small letters; the word itself where a way does not suit it."""
+    """A misspelling of a lower-case word; the word itself if the method drawn cannot be applied to it."""
     if len(word) < SHORTEST:
         return word
     number = random.below(_TOTAL)

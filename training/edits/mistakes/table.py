@@ -1,10 +1,10 @@
-"""What each word of a corpus may be written for: the table that mistakes are drawn from.
+"""The table of mistakes: for each word of a corpus, the wrong words that may be written in its place.
 
     python -m training mistakes table TABLE.npz --data shards/ --tokenizer tokenizer.json
 
 It is made once for a corpus and a tokenizer. Inflections come from the package `lemminflect`, known misspellings
-from the package `codespell` where it is installed; everything else is in `words` and `spelling`. Each alternative
-is kept as the tokens it has.
+from the package `codespell` if it is installed; everything else is in `words` and `spelling`. Each alternative
+is stored as tokens.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Alternative = tuple[MistakeKind, float, str]
 
 
 def save_table(path: Path, table: MistakeTable) -> None:
-    """Write a table, whole or not at all."""
+    """Writes a table atomically."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = table._asdict()
     np.savez_compressed(buffer, **arrays)
@@ -87,7 +87,7 @@ def save_table(path: Path, table: MistakeTable) -> None:
 
 
 def load_table(path: Path) -> MistakeTable:
-    """A table that `save_table` wrote."""
+    """Reads a table that `save_table` wrote."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             parts = {name: arrays[name] for name in MistakeTable._fields}
@@ -100,15 +100,15 @@ def load_table(path: Path) -> MistakeTable:
 
 
 def cased(word: str, like: str) -> str:
-    """A word written as another is: in small letters, or with a capital."""
+    """A word with the capitalisation of another: lower case or an initial capital."""
     return word[:1].upper() + word[1:] if like[:1].isupper() and word[:1].islower() else word
 
 
 class Lexicon:
-    """What one word may be written for, by kind."""
+    """The wrong alternatives of single words, by kind."""
 
     def __init__(self, counts: Counter[str], seed: int = 0) -> None:
-        """`counts` says how often each word, in small letters, stands in the corpus."""
+        """`counts` has the frequency of each lower-case word in the corpus."""
         self._counts = counts
         self._seed = seed
         self._listed = listed_misspellings()
@@ -123,7 +123,7 @@ class Lexicon:
         self._auxiliaries = {right: wrong for right, *wrong in words.AUXILIARIES}
 
     def alternatives(self, word: str) -> Iterator[Alternative]:
-        """All that may be written for a word in small letters (or "I")."""
+        """Yields all alternatives for a lower-case word (or "I")."""
         if word in self._auxiliaries:
             for other in self._auxiliaries[word]:
                 yield MistakeKind.VERB, 1.0, other
@@ -144,7 +144,7 @@ class Lexicon:
         yield from self._misspellings(word)
 
     def features(self, word: str) -> int:
-        """What a word in small letters can be."""
+        """The grammatical features of a lower-case word, as bits."""
         found = KNOWN
         if word in words.ARTICLES:
             found |= ARTICLE
@@ -164,7 +164,7 @@ class Lexicon:
         return found
 
     def _forms(self, word: str) -> Iterator[Alternative]:
-        """Other inflections of a word: those of verbs, nouns, and of adjectives and adverbs."""
+        """Yields other inflections of a word as a verb, noun, adjective or adverb."""
         if len(word) < 2 or word in words.LEFT_OUT or word in words.ARTICLES:
             return
         lemmas = self._inflect.getAllLemmas(word)
@@ -183,7 +183,7 @@ class Lexicon:
             yield MistakeKind.NOUN, 2.0, f"{word}s"
 
     def _derived(self, word: str) -> Iterator[str]:
-        """Adjectives for adverbs and the other way round, by their endings, where both are words."""
+        """Yields the adjective of an adverb and the reverse, by their endings, if both are words of the corpus."""
         tries = []
         if word.endswith("ily"):
             tries.append(word[:-3] + "y")
@@ -201,7 +201,7 @@ class Lexicon:
                 yield other
 
     def _halves(self, word: str) -> Iterator[str]:
-        """The two words that a word is made of, apart."""
+        """Yields a compound word split into its two words."""
         if not 4 <= len(word) <= 14 or self._counts[word] < _REAL_WORD:
             return
         for at in range(2, len(word) - 1):
@@ -236,7 +236,7 @@ def _lemminflect() -> Any:
 
 
 def listed_misspellings() -> dict[str, list[str]]:
-    """Misspellings by the word that was meant, from the list of `codespell`; none where it is not installed."""
+    """Misspellings by intended word, from the list of `codespell`; empty if it is not installed."""
     spec = find_spec("codespell_lib")
     if spec is None or spec.origin is None:
         return {}
@@ -255,7 +255,7 @@ def listed_misspellings() -> dict[str, list[str]]:
 def count_units(
     corpus: Corpus, tokenizer: Tokenizer, edges: NDArray[np.uint8], most: int
 ) -> tuple[Counter[bytes], Counter[tuple[bytes, ...]]]:
-    """How often each unit stands in the first `most` tokens of a corpus, and sequences of two and of three."""
+    """The frequencies of units, and of sequences of two and three units, in the first `most` tokens of a corpus."""
     single: Counter[bytes] = Counter()
     several: Counter[tuple[bytes, ...]] = Counter()
     left = most
@@ -283,7 +283,7 @@ def _text(tokenizer: Tokenizer, unit: bytes) -> str:
 
 
 class _CollectedRows:
-    """Collects alternatives by the text they are written for."""
+    """Collects alternatives by the right text that they replace."""
 
     def __init__(self) -> None:
         self.alternatives: defaultdict[str, dict[tuple[MistakeKind, str], float]] = defaultdict(dict)
@@ -295,7 +295,7 @@ class _CollectedRows:
 
 
 def make_table(corpus: Corpus, tokenizer: Tokenizer, most: int = 30_000_000) -> MistakeTable:
-    """The table for the words of a corpus."""
+    """Makes the table for the words of a corpus."""
     edges = edge_categories(tokenizer)
     single, several = count_units(corpus, tokenizer, edges, most)
     texts = {_text(tokenizer, unit): count for unit, count in single.items() if count >= LEAST_COUNT}
@@ -344,7 +344,7 @@ def _add_unit(rows: _CollectedRows, lexicon: Lexicon, counts: Counter[str], text
 
 
 def _add_sequences(rows: _CollectedRows, tokenizer: Tokenizer, several: Counter[tuple[bytes, ...]]) -> None:
-    """Words that are joined, apostrophes and hyphens that are left out or misplaced."""
+    """Adds words wrongly joined, and apostrophes and hyphens omitted or misplaced."""
     pairs = triples = 0
     for units, count in several.most_common():
         if count < _LEAST_PAIR or (pairs > _PAIRS and triples > _TRIPLES):
@@ -381,7 +381,7 @@ def _add_apostrophe(rows: _CollectedRows, text: str, first: str, ending: str) ->
 
 
 def _add_phrases(rows: _CollectedRows) -> None:
-    """Set phrases, and confused words that are more than one unit."""
+    """Adds set phrases, and confused words of more than one unit."""
     for right, *wrong in words.PHRASES:
         for each in wrong:
             _add_cased(rows, MistakeKind.PHRASE, right, each)
@@ -398,7 +398,7 @@ def _add_phrases(rows: _CollectedRows) -> None:
 
 
 def _add_cased(rows: _CollectedRows, kind: MistakeKind, right: str, wrong: str) -> None:
-    """A phrase after a space, with a capital after a space, and at the beginning of a text; also with ’."""
+    """Adds a phrase after a space, capitalised after a space, and at the start of a text; also with ’."""
     for mark in ("'", "’") if "'" in right else ("'",):
         one, other = right.replace("'", mark), wrong.replace("'", mark)
         title, other_title = one[:1].upper() + one[1:], other[:1].upper() + other[1:]

@@ -1,7 +1,7 @@
 """Units of a tokenised text: words with the space before them, numbers, and marks, each of one or more tokens.
 
-A tokenizer of the GPT-2 family cuts a text into such units before it looks for tokens, so a unit has the same tokens
-wherever it stands. That is why a word can be exchanged for another without tokenising the text anew.
+A tokenizer of the GPT-2 family splits a text into such units before it merges tokens, so a unit has the same tokens
+everywhere. A word can therefore be exchanged for another without tokenising the text again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def bare_tokens(tokenizer: Tokenizer) -> Tokens:
 
 @compiled
 def find_units(tokens: Tokens, edges: NDArray[np.uint8], starts: Tokens) -> int:
-    """Write where each unit of `tokens` starts, and where the last one ends; returns how many there are."""
+    """Writes the start of each unit of `tokens` and the end of the last one; returns the number of units."""
     count = 0
     for at in range(tokens.size):
         first = edges[tokens[at], 0]
@@ -63,7 +63,7 @@ def find_units(tokens: Tokens, edges: NDArray[np.uint8], starts: Tokens) -> int:
 
 @compiled
 def hashed(tokens: Tokens) -> np.uint64:
-    """A number for a sequence of tokens."""
+    """A 64-bit hash of a sequence of tokens."""
     name = np.uint64(0)
     for token in tokens:
         name = folded(name, np.uint64(token))

@@ -1,5 +1,4 @@
-"""Words that are written for one another, and words that are left out or put in: confusion sets of our own, in
-`words.toml`."""
+"""Confusion sets, read from `words.toml`: words written for one another, and words left out or inserted."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from training.edits.sessions.shards import make_shards
 
 @dataclass(frozen=True, kw_only=True)
 class FindOptions:
-    """In which history to look for sessions."""
+    """Options of `find`: the git history in which to look for sessions."""
 
     repository: Annotated[Path, Argument("git repository, with or without a work tree")]
     out: Annotated[Path, Option("file to write, JSON lines")]

@@ -1,4 +1,4 @@
-"""Sessions from the history of a git repository: what each commit changed in a file of prose.
+"""Sessions from a git history: the edits that each commit made to a file of prose.
 
 A commit counts for a file if it changes some of its lines and neither adds nor removes any. Lines are compared word
 by word.
@@ -31,7 +31,7 @@ _NOT_PROSE = re.compile(r"^\s*(```|~~~|[|{}<\[(]|\.\. |:\w+:|!\[|import |export 
 
 @dataclass
 class _FileChange:
-    """What one commit did to one file: changed lines by number from 0, or `apart` if lines were added or removed."""
+    """One commit's change of one file: changed lines by number from 0, or `apart` if lines were added or removed."""
 
     path: str
     blob: str = ""
@@ -40,7 +40,7 @@ class _FileChange:
 
 
 def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = None) -> Iterator[EditSession]:
-    """The sessions of a repository's history, the latest first; ReviserError where there is no repository."""
+    """Yields the sessions of a git history, the latest first; raises `ReviserError` if there is no repository."""
     if not repository.is_dir():
         raise ReviserError(f"{repository} is no folder")
     name = repository.parent.name if repository.name in {"repo", ".git"} else repository.name
@@ -59,7 +59,7 @@ def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = 
 
 
 def _of_words(edit: Edit) -> bool:
-    """Whether an edit is of words, and not of numbers, marks or addresses alone."""
+    """Whether an edit changes words, not only numbers, punctuation or addresses."""
     return not (_NO_WORDS.fullmatch(edit.old) and _NO_WORDS.fullmatch(edit.new))
 
 
@@ -74,7 +74,7 @@ def _edits_by_line(change: _FileChange) -> dict[int, list[Edit]]:
 
 
 def word_edits(old: str, new: str) -> list[Edit] | None:
-    """The edits of a line, in words; None if the line was written anew or is not prose."""
+    """The word-by-word edits of a line; None if the line was rewritten entirely or is not prose."""
     return None if _NOT_PROSE.match(old) or _NOT_PROSE.match(new) else changed_words(old, new)
 
 
@@ -96,7 +96,7 @@ def _placed(text: str, change: _FileChange, found: dict[int, list[Edit]]) -> tup
 
 
 def _commits(repository: Path, most: int | None) -> Iterator[tuple[str, list[_FileChange]]]:
-    """Every commit that is no merge, with what it changed in files of prose."""
+    """Yields every commit that is not a merge, with its changes of files of prose."""
     command = ["git", f"--git-dir={_git_folder(repository)}", "log", "--no-merges", "--no-renames", "-p", "-U0"]
     command += ["--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--diff-filter=M"]
     command += ["--format=commit %H"] + ([f"--max-count={most}"] if most else [])
@@ -154,7 +154,7 @@ def _keep_hunk(change: _FileChange, first: int, removed: Sequence[str], added: S
 
 
 class _Blobs:
-    """The files of a repository by their ids, read by one git process."""
+    """The contents of a repository's files by object id, read through one git process."""
 
     def __init__(self, repository: Path) -> None:
         self._process = subprocess.Popen(

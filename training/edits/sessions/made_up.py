@@ -1,5 +1,4 @@
-"""Made-up sessions: changes that a person makes wherever a good text gives reason for them, and changes made once
-only."""
+"""Synthetic sessions: a change made at every place of a good text to which it applies, or a change made once."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ Edits = list[Edit]
 
 
 class SessionKind(StrEnum):
-    """What a made-up session changes; ONCE has one change that nothing follows."""
+    """The kind of change of a synthetic session; ONCE is a single change that nothing follows."""
 
     TERM = "term"
     PHRASE = "phrase"
@@ -96,14 +95,14 @@ def _pairs() -> list[tuple[str, str]]:
 
 @dataclass
 class ShapeLexicon:
-    """Words to put in the place of others, by their shape."""
+    """Words that can replace others, by their shape."""
 
     lower: list[str] = field(default_factory=list)
     title: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, texts: Iterable[str], most: int = 4000) -> ShapeLexicon:
-        """The words of some texts that are common but not the commonest."""
+        """The lexicon of some texts: words that are common but not the most common."""
         counts = Counter(word for text in texts for word in _WORD.findall(text))
         words = [word for word, _ in counts.most_common(4 * most) if word.lower() not in _STOP]
         lower = [word for word in words if word.islower()]
@@ -120,7 +119,7 @@ class MadeUpSession:
 
 
 def made_up_session(text: str, lexicon: ShapeLexicon, random: KeyedRandom) -> MadeUpSession | None:
-    """A session in a passage of a text; None if nothing that was tried occurs there."""
+    """Makes a session in a passage of a text; None if no change that was tried applies there."""
     passage = _draw_passage(text, random)
     for _ in range(_TRIES):
         kind = _draw_kind(random)
@@ -152,7 +151,7 @@ def _draw_passage(text: str, random: KeyedRandom) -> str:
 
 
 def _places(passage: str, pattern: str, *, whole: bool = True, exact: bool = True) -> list[re.Match[str]]:
-    """Where a text stands outside of code and addresses, as whole words unless it is not to be."""
+    """The matches of a pattern outside of code and addresses; with `whole`, only as whole words."""
     bounds = (r"(?<![\w-])", r"(?![\w-])") if whole else ("", "")
     flags = 0 if exact else re.IGNORECASE
     code = [found.span() for found in _CODE.finditer(passage)]
@@ -164,7 +163,7 @@ def _places(passage: str, pattern: str, *, whole: bool = True, exact: bool = Tru
 
 
 def _like(word: str, model: str) -> str:
-    """A word with the capitals of another."""
+    """A word with the capitalisation of another."""
     if len(model) > 1 and model.isupper():
         return word.upper()
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
@@ -240,7 +239,7 @@ def _hyphen(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
 
 
 def _spelling(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
-    """A word that the draft always misspells."""
+    """Edits that correct a word which the draft misspells everywhere."""
     old = _repeated(passage, random)
     if old is None or len(old) < 5:
         return []
@@ -350,8 +349,7 @@ def _replaced_at(changes: Iterable[tuple[int, str, str]]) -> Edits:
 
 
 def _once(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
-    """A change that says nothing about the rest: a word put right or replaced in one place, even if it stands in
-    others."""
+    """A change of one place only: a word is corrected or replaced there, even if it also occurs elsewhere."""
     words = list(re.finditer(r"(?<![\w`/-])[A-Za-z]+(?![\w`/-])", passage))
     if not words:
         return []

@@ -1,9 +1,8 @@
-"""Samples of next edits: some edits of a session are shown, and a window of its text is overtyped with those to
-come.
+"""Samples of next edits: some edits of a session are given, and a window of its text is overtyped with later ones.
 
-The prompt is the one that a reader of next edits gives (`reviser.next_edits.reading`), and half of the windows are
-those that it reads. Where an edit could be repeated, its author mostly did not: windows at such places, of which
-nothing is left to change, are as many as in whole documents.
+The prompt is the one used for inference (`reviser.next_edits.reading`), and half of the windows are those that it
+reads. At most places where an edit could be repeated, its author did not repeat it: windows at such places, with
+nothing left to change, are as frequent as in whole documents.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _BREAK = re.compile(r"\n+|(?<=[.!?:;])\s+")
 
 @dataclass(frozen=True)
 class NextEditSample:
-    """A history in ids, of which the first `given` do not count in the loss, and how many edits it has left to make."""
+    """A history in ids, the first `given` of which do not count in the loss, and the number of edits it makes."""
 
     ids: list[int]
     given: int
@@ -47,8 +46,7 @@ class NextEditSample:
 def next_edit_sample(
     session: EditSession, tokenizer: Tokenizer, vocabulary: Vocabulary, random: KeyedRandom, most: int
 ) -> NextEditSample | None:
-    """One sample of a session, drawn at random; None if what was drawn has more than `most` ids, or no edit can be
-    shown."""
+    """Draws one sample of a session at random; None if it has more than `most` ids or no edit can be given."""
     made, wanted = _draw_made(session, random)
     state = halfway(session, made)
     shown = [edit for edit in state.made[-wanted:] if max(len(edit.old), len(edit.new)) <= LONGEST_EDIT]
@@ -66,7 +64,7 @@ def sample_of(
     vocabulary: Vocabulary,
     most: int,
 ) -> NextEditSample | None:
-    """The sample of one window; None if it has more than `most` ids."""
+    """Makes the sample of one window; None if it has more than `most` ids."""
     start, end = window
     draft = state.text[start:end]
     left = [edit.moved(-start) for edit in state.to_come if start <= edit.start and edit.end <= end]
@@ -81,7 +79,7 @@ def sample_of(
 
 
 def _draw_made(session: EditSession, random: KeyedRandom) -> tuple[list[int], int]:
-    """The edits that were made, in the order in which they were, and how many of them are shown."""
+    """Draws the edits already made, in order of time, and how many of them are given in the prompt."""
     count = len(session.edits)
     drawn = random.share()
     # All may have been made: then nothing is left.
@@ -97,7 +95,7 @@ def _draw_made(session: EditSession, random: KeyedRandom) -> tuple[list[int], in
 
 
 def _draw_window(state: Halfway, shown: Sequence[Edit], random: KeyedRandom) -> tuple[int, int]:
-    """A part of the text to be overtyped: around an edit that is left, a place where one could be repeated and was
+    """Draws the part of the text to overtype: around a later edit, a place where an edit could be repeated and was
     not, or any place."""
     text = state.text
     if state.to_come and random.chance(_SOMETHING_LEFT):
@@ -116,7 +114,7 @@ def _draw_window(state: Halfway, shown: Sequence[Edit], random: KeyedRandom) -> 
 
 
 def _around(state: Halfway, start: int, end: int, random: KeyedRandom) -> tuple[int, int]:
-    """The window that is read for a place, or another of whole lines or sentences about it; it cuts no edit."""
+    """The window that inference reads for a place, or another of whole lines or sentences; it never splits an edit."""
     text = state.text
     if random.chance(_AS_READ):
         first, last = next((one for one in windows(text) if one[0] <= start < one[1]), (0, len(text)))

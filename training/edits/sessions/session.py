@@ -1,4 +1,4 @@
-"""A session: a text, and the edits that one commit made to it, in order."""
+"""Sessions: a text and the edits that one commit made to it, in order of place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.data.sources import open_text
 
 @dataclass(frozen=True)
 class EditSession:
-    """A text and its edits, which are in order and do not overlap."""
+    """A text and its edits, in order of place and without overlap."""
 
     text: str
     edits: tuple[Edit, ...]
@@ -25,7 +25,7 @@ class EditSession:
     path: str = ""
 
     def to_row(self) -> dict[str, Any]:
-        """The JSON object of a session: an edit is its line from 0, two characters of that line, and the new text."""
+        """The JSON object of a session; an edit is its line (from 0), start and end column, and the new text."""
         starts = line_starts(self.text)
         rows = []
         line = 0
@@ -38,9 +38,10 @@ class EditSession:
 
 @dataclass(frozen=True)
 class Halfway:
-    """A session of which some edits were made.
+    """A session in which some edits have been made.
 
-    `made` are these by their places in the text, the latest last; `to_come` are the others, in order.
+    `made` are these edits at their places in the current text, the latest last; `to_come` are the others, in
+    order of place.
     """
 
     text: str
@@ -49,7 +50,7 @@ class Halfway:
 
 
 def halfway(session: EditSession, made: Sequence[int]) -> Halfway:
-    """A session of which the edits of these numbers were made, one after the other."""
+    """The state of a session after the edits with these numbers, made one after the other."""
     numbers = sorted(made)
     text, placed = with_made(session.text, [session.edits[number] for number in numbers])
     places = dict(zip(numbers, placed, strict=True))
@@ -64,7 +65,7 @@ def halfway(session: EditSession, made: Sequence[int]) -> Halfway:
 
 
 def line_starts(text: str) -> list[int]:
-    """Where the lines of a text begin; lines end at line feeds alone."""
+    """The offsets of the lines of a text; only line feeds end a line."""
     starts = [0]
     while (at := text.find("\n", starts[-1])) >= 0:
         starts.append(at + 1)
@@ -72,7 +73,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def read_sessions(path: Path) -> Iterator[EditSession]:
-    """The sessions of a file of JSON lines, perhaps compressed; ReviserError if a line is no session."""
+    """Yields the sessions of a (possibly compressed) JSONL file; raises `ReviserError` if a line is not a session."""
     try:
         with open_text(path) as lines:
             for number, line in enumerate(lines, start=1):

@@ -1,4 +1,4 @@
-"""Shards of next edits: histories made once by many processes, from sessions of people and from made-up ones.
+"""Shards of next edits: histories made once by many processes from real and synthetic sessions.
 
 python -m training sessions SHARDS --tokenizer tokenizer.json --sessions sessions.jsonl.xz --texts texts.jsonl.xz
 """
@@ -42,7 +42,7 @@ _SHORTEST_TEXT = 400
 
 @dataclass(frozen=True, kw_only=True)
 class ShardOptions:
-    """From what to make samples of next edits."""
+    """Options of `make`: the sessions and texts from which samples are made."""
 
     out: Annotated[Path, Argument("folder of the shards")]
     tokenizer: Annotated[str, Option("a tokenizer.json")]
@@ -58,7 +58,7 @@ class ShardOptions:
 
 @dataclass(frozen=True)
 class _Job:
-    """What one process makes: the part `number` of `of`."""
+    """The work of one process: part `number` of `of`."""
 
     options: ShardOptions
     number: int
@@ -67,7 +67,7 @@ class _Job:
 
 @dataclass
 class _Made:
-    """Samples as flat arrays, and how many there are of each kind."""
+    """Samples as flat arrays, and their number by kind."""
 
     ids: NDArray[np.uint16]
     lengths: NDArray[np.int32]
@@ -118,14 +118,14 @@ def _make(job: _Job) -> _Made:
 
 
 def next_edit_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
-    """The vocabulary of a model that overtypes, with ids for the actions of an edit."""
+    """The vocabulary of a model that overtypes, with ids for the actions that describe an edit."""
     return Vocabulary(
         tokenizer.size, tokenizer.markers, name=tokenizer.name, kinds=LEARNED, overtypes=True, next_edits=True
     )
 
 
 def _sessions(job: _Job) -> Iterator[tuple[str, EditSession, int, int]]:
-    """The sessions of a part: their kind, their number, and how many samples each gives."""
+    """Yields the sessions of a part: kind, session, number, and how many samples it gives."""
     options = job.options
     number = 0
     if options.sessions is not None:
@@ -151,7 +151,7 @@ def _sessions(job: _Job) -> Iterator[tuple[str, EditSession, int, int]]:
 
 
 def reversed_session(session: EditSession) -> EditSession:
-    """The session that takes all edits back: its text has them, and they bring the text of the given one."""
+    """The session that reverts all edits: it starts from the edited text and ends at the given session's text."""
     parts, edits = [], []
     done = length = 0
     for edit in session.edits:
@@ -170,7 +170,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 class StoredNextEdits:
-    """Samples of next edits from shards, as a source of histories: each comes once in every pass."""
+    """A source of histories from shards of next edits; each sample occurs once per pass."""
 
     def __init__(self, folder: Path, start_id: int, mixture: Mixture, seed: int = 0) -> None:
         files = sorted(folder.glob("next-edits-*.npz"))
@@ -196,7 +196,7 @@ class StoredNextEdits:
         return len(self._usable)
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
-        """Samples `first` to `last` after `start`; a stream without end, so that an epoch does not matter."""
+        """Samples `first` to `last` after `start`; the stream is endless, so the epoch is ignored."""
         chosen = in_passes(start + first, start + last, self._usable, np.uint64(key(self._seed, _PASS)))
         ids = np.full((len(chosen), self._width), self._start_id, dtype=np.int32)
         starts, ends = self._offsets[chosen], self._offsets[chosen + 1]
