@@ -1,1 +1,1 @@
-"""Measurements: the paper's continuation benchmark (`suite`), its costs and statistics, and speed."""
+"""Benchmarks: the paper's continuation benchmark (`suite`), costs, statistics, proofreading, next edits and speed."""

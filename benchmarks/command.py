@@ -1,4 +1,4 @@
-"""A run of the benchmark as a command: what it is asked for, its plan, and what it says at the end.
+"""The command that runs the benchmark: its options, its plan and its summary.
 
 Run the same command again to continue after an interruption; finished work is reused. An empty name
 (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
@@ -32,7 +32,7 @@ QUICK_PROMPTS = 32
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions:
-    """Which models continue which prompts, and what measures what they write."""
+    """Options of a run: models, prompts and measures."""
 
     models: Annotated[
         tuple[str, ...],
@@ -74,13 +74,13 @@ class BenchOptions:
 
 
 def run(options: BenchOptions) -> int:
-    """Let models continue prompts, measure all that they write, and report it."""
+    """Runs the benchmark: models continue prompts, and the texts are measured and reported; returns the exit status."""
     plan = plan_of(options, say=lambda text: print(text, file=sys.stderr, flush=True))
     return int(bool(_told(plan, options.out, options.cache, options.json)["missing"]))
 
 
 def quick(model: str | None, out: Path | None, as_json: bool) -> None:
-    """The same for a model and SmolLM2, on a few built-in texts."""
+    """Runs a quick benchmark of a model and SmolLM2 on a few built-in texts."""
     _told(quick_plan(model), out, None, as_json)
 
 
@@ -97,7 +97,7 @@ def _told(plan: SuitePlan, out: Path | None, cache: Path | None, as_json: bool) 
 def carry_out(
     plan: SuitePlan, out: Path | None = None, cache: Path | None = None, *, quiet: bool = False
 ) -> tuple[RunFolder, Results]:
-    """Run a plan, or go on with it, and write its report; returns the folder and the results."""
+    """Runs or resumes a plan and writes its report; returns the folder and the results."""
     bars = ProgressBars(quiet=quiet)
     unavailable = _keep_models(plan, bars)
     name = f"bench-{key_of(**plan.to_dict())[:8]}"
@@ -111,9 +111,9 @@ def carry_out(
 
 
 def _keep_models(plan: SuitePlan, bars: ProgressBars) -> dict[str, str]:
-    """Keep what has to be fetched by a known name among the user's models, as `models pull` does.
+    """Fetches models with known names into the user's models, as `models pull` does.
 
-    Returns what cannot be fetched, and why.
+    Returns the reasons for those that cannot be fetched, by name.
     """
     unavailable = {}
     sources = [source for _, source in plan.named_models()]
@@ -129,7 +129,7 @@ def _keep_models(plan: SuitePlan, bars: ProgressBars) -> dict[str, str]:
 
 
 def plan_of(options: BenchOptions, say: Callable[[str], None]) -> SuitePlan:
-    """The run that options ask for; an empty name leaves a measurement out."""
+    """Makes the plan of the options; an empty name leaves a measurement out."""
     setup = Setup(
         data=options.data or best_source(say),
         prompts=options.prompts,
@@ -154,7 +154,7 @@ def plan_of(options: BenchOptions, say: Callable[[str], None]) -> SuitePlan:
 
 
 def quick_plan(model: str | None = None) -> SuitePlan:
-    """Minutes on two cores: one model, by default the default one, and SmolLM2 on built-in texts."""
+    """A plan that takes minutes on two cores: one model (by default the default one) and SmolLM2, built-in texts."""
     folder = find_model(model)
     setup = Setup(data=BUILTIN, prompts=QUICK_PROMPTS, seeds=(123,))
     name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT

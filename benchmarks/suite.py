@@ -1,8 +1,7 @@
-"""One run of the benchmark: every model continues every prompt, and all that was written is measured.
+"""One run of the benchmark: every model continues every prompt, and all texts are measured.
 
-Models come first and everything that is written is kept before anything is measured. A measurement that
-cannot be made (an evaluator that cannot be had, too few texts) is named with its reason in `missing`, and the
-others go on.
+All texts are generated and stored before anything is measured. A measurement that cannot be made (an unavailable
+evaluator, too few texts) is listed with its reason in `missing`, and the others are made.
 """
 
 from __future__ import annotations
@@ -75,10 +74,10 @@ _MEASURED = {"cpu": 32, "cuda": 1024}
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """What a run measures, and by what.
+    """The plan of a run: models, prompts and measures.
 
-    A model is a name or path, or NAME=SOURCE to call it otherwise in tables. Arenas are between the
-    first model and each of the others; `both_ways` asks every judge in both orders.
+    A model is a name or path, or NAME=SOURCE to give it another name in tables. Arenas are between the first
+    model and each of the others; `both_ways` asks every judge in both orders.
     """
 
     setup: Setup
@@ -102,7 +101,7 @@ class SuitePlan:
 
 @dataclass(frozen=True)
 class WrittenRuns:
-    """All that one contestant wrote, by seed, and its runs if it writes by actions."""
+    """The texts of one contestant by seed, and its runs if it writes by actions."""
 
     name: str
     source: str
@@ -117,14 +116,14 @@ class WrittenRuns:
 
 
 class _KeptLoss(TypedDict):
-    """The loss of a text as the cache keeps it."""
+    """The loss of a text in the cache."""
 
     nats: list[float]
     size: int
 
 
 class KeptEvaluator:
-    """An evaluator that measures no text twice, for whatever reason it is asked."""
+    """An evaluator with a cache, which measures no text twice."""
 
     def __init__(self, evaluator: Evaluator, fingerprint: str, cache: RunCache) -> None:
         self.name = evaluator.name
@@ -154,7 +153,7 @@ class KeptEvaluator:
 
 
 class Suite:
-    """A plan being carried out. `unavailable` names what is known not to be had, and why."""
+    """The execution of a plan. `unavailable` has the reasons for sources known to be unavailable."""
 
     unavailable: Mapping[str, str] = MappingProxyType({})
 
@@ -170,7 +169,7 @@ class Suite:
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 
     def run(self) -> Results:
-        """Carry the plan out; returns, and leaves in the folder, everything that was measured."""
+        """Executes the plan; returns all results, which are also stored in the folder."""
         for seed, prompts in self.prompts.items():
             write_records(self.folder.file("prompts", f"{seed}.jsonl"), prompts)
         fewest = min(map(len, self.prompts.values()))
@@ -199,7 +198,7 @@ class Suite:
         return measured
 
     def write(self) -> list[WrittenRuns]:
-        """Let every contestant continue every prompt."""
+        """Lets every contestant continue every prompt; returns the texts."""
         done = []
         for name, source in [(REAL, REAL), *self.plan.named_models()]:
             contestant = self._attempt(
@@ -222,7 +221,7 @@ class Suite:
         return load_contestant(source, self.plan.setup, name=name)
 
     def _refuse_unavailable(self, source: str) -> None:
-        """To be told once that there is no network is enough; each attempt takes its time."""
+        """Raises `ReviserError` for a source known to be unavailable, since every attempt over the network is slow."""
         if reason := self.unavailable.get(source):
             raise ReviserError(reason)
 
@@ -251,13 +250,13 @@ class Suite:
         return WrittenRuns(contestant.name, source, generations, trajectories, shape, viewer)
 
     def _viewer(self, contestant: Editing, name: str, shown: Sequence[Trajectory]) -> str:
-        """A page on which the first runs can be watched; returns its place in the folder."""
+        """Writes a page that replays the first runs; returns its path in the folder."""
         page = render_page([replay(run, contestant.tokenizer).for_viewer() for run in shown])
         write_atomically(self.folder.file("trajectories", f"{name}.html"), page.encode())
         return f"trajectories/{name}.html"
 
     def facts_of(self, written: WrittenRuns) -> ContestantFacts:
-        """What can be said of a contestant's texts and runs without another model."""
+        """The statistics of a contestant's texts and runs that need no other model."""
         entries = written.all
         followed = walks(written.trajectories)
         return {
@@ -324,7 +323,7 @@ class Suite:
         return rows
 
     def _evaluator(self, source: str) -> KeptEvaluator:
-        """The evaluator of that name; the last one asked for stays loaded."""
+        """Loads the evaluator of a name; the last one used stays loaded."""
         if self._loaded is None or self._loaded[0] != source:
             self._refuse_unavailable(source)
             self._loaded = None
@@ -344,7 +343,7 @@ class Suite:
         return load_judge(source, load=load_evaluator)
 
     def arenas(self, written: Sequence[WrittenRuns]) -> list[ArenaRow]:
-        """The first model against each other one, and against how the texts really went on."""
+        """Arenas of the first model against each other one and against the real continuations."""
         judgements: list[Judgement] = []
         for source in self.plan.judges:
             found = self._attempt(f"an arena judged by {source}", partial(self._judged_by, source, written))
@@ -369,7 +368,7 @@ class Suite:
         return judgements
 
     def mauve(self, written: Sequence[WrittenRuns]) -> list[MauveRow]:
-        """How near each contestant's texts are to the real ones as a distribution."""
+        """The MAUVE of each contestant's texts with respect to the real ones."""
         rows: list[MauveRow] = []
         for name in self.plan.features:
             found = self._attempt(f"MAUVE with {name} features", partial(self._mauve_with, name, written))
@@ -394,7 +393,7 @@ class Suite:
         return [cast(MauveRow, {"contestant": name} | score) for name, score in scores.items()]
 
     def _attempt(self, what: str, make: Callable[[], T], *, needed: bool = False) -> T | None:
-        """What `make` makes; what cannot be made is said and noted, unless the run is nothing without it."""
+        """The result of `make`; a failure is reported and listed in `missing`, or raised if the result is `needed`."""
         try:
             return make()
         except ReviserError as error:
@@ -406,7 +405,7 @@ class Suite:
 
 
 def trajectory_of(contestant: Editing, prompt: Prompt, entry: Continuation) -> Trajectory:
-    """A run of a contestant that writes by actions, as it can be replayed."""
+    """The trajectory, for replay, of a contestant's run."""
     given = contestant.prompt_ids(prompt)
     return Trajectory(
         action_ids=(*given, *(entry.actions or ())),
@@ -421,7 +420,7 @@ def trajectory_of(contestant: Editing, prompt: Prompt, entry: Continuation) -> T
 
 
 def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
-    """The uncertainty of mean and median: resampled 95% intervals, and the means of the single seeds."""
+    """The uncertainty of mean and median: resampled 95 % intervals, and the means of single seeds."""
     pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
     values = np.array([value for value, _ in pairs])
     means = {
@@ -436,7 +435,7 @@ def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
 
 
 def resampled(values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..., Any]) -> tuple[float, float]:
-    """The interval that holds the middle of 95 of 100 resamplings; the same draws every time."""
+    """The interval that contains `middle` of 95 % of the resamplings; the draws are always the same."""
     random = np.random.default_rng(0)
     found = [middle(random.choice(values, len(values))) for _ in range(RESAMPLES)]
     low, high = np.quantile(found, [0.025, 0.975])
@@ -444,7 +443,7 @@ def resampled(values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..
 
 
 def finite(data: Any) -> Any:
-    """The same JSON with None in the place of numbers that are none."""
+    """The same JSON value with None in place of NaN and infinities."""
     if isinstance(data, dict):
         return {key: finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

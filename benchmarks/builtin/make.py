@@ -1,4 +1,4 @@
-"""Makes the built-in texts anew from their source.
+"""The generator of the built-in texts from their source.
 
     python -m benchmarks.builtin.make [PACKAGE]
 
@@ -30,7 +30,7 @@ OUT = Path(__file__).parent / "speeches.jsonl.xz"
 
 
 def addresses(package: Path) -> Iterator[tuple[str, str]]:
-    """The name and the text of each address, in order of the years."""
+    """Yields the name and the text of each address, in order of year."""
     with tarfile.open(package) as archive:
         files = {Path(member.name).name: member for member in archive if "/data/" in member.name}
         for name in sorted(name for name in files if name.endswith(".txt")):
@@ -47,7 +47,7 @@ def spread(found: Sequence[str], count: int) -> list[str]:
 
 
 def make(package: Path) -> bytes:
-    """The content of the file of built-in texts; the same package gives the same bytes."""
+    """The bytes of the file of built-in texts; they depend on the package alone."""
     lines = []
     for name, text in addresses(package):
         for number, passage in enumerate(spread(list(passages(text, SHORTEST, LONGEST)), PASSAGES)):

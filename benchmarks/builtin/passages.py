@@ -12,9 +12,9 @@ _BOUNDARY = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[\"“‘(]?[A-Z])|\n\s*\n"
 
 
 def passages(text: str, shortest: int, longest: int) -> Iterator[str]:
-    """As many whole sentences in a row as `longest` GPT-2 tokens hold; none is used twice.
+    """Yields passages of consecutive whole sentences, each as long as `longest` GPT-2 tokens allow, without overlap.
 
-    What does not come to `shortest` tokens, before a sentence that is itself too long, is left out.
+    Sentences that do not reach `shortest` tokens before a sentence that is too long are left out.
     """
     tokenizer = Gpt2Tokenizer()
 

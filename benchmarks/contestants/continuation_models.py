@@ -1,8 +1,7 @@
 """Models that continue prompts: our own, any causal language model of transformers, SEDD and MDLM.
 
-`load_contestant` finds out what a name or path means. All of them draw what they draw for a prompt from
-a stream named by the seed and the prompt, so a run that is cut short and resumed writes what it would
-have written.
+`load_contestant` resolves a name or path. All contestants draw the random numbers for a prompt from a stream
+named by the seed and the prompt, so a run that is interrupted and resumed writes the same texts.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _DIFFUSION_GROUP = {"cpu": 4, "cuda": 1024}
 
 
 def _of_one_length(given: Sequence[tuple[Prompt, list[int]]], size: int) -> Iterator[list[tuple[Prompt, list[int]]]]:
-    """Prompts with their ids in groups of at most `size`, all of a group equally long: no padding."""
+    """Yields groups of at most `size` prompts with ids of equal length, which need no padding."""
     by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
     for prompt, ids in given:
         by_length[len(ids)].append((prompt, ids))
@@ -70,7 +69,7 @@ def _of_one_length(given: Sequence[tuple[Prompt, list[int]]], size: int) -> Iter
 
 @dataclass(frozen=True)
 class RealText:
-    """How the texts really go on, as if a model had written it."""
+    """The real continuations as a contestant."""
 
     name: str = "real text"
     fingerprint: str = "real text"
@@ -86,7 +85,7 @@ class RealText:
 
 
 class CausalLm:
-    """Any causal language model of transformers, as autoregressive baseline.
+    """A causal language model of transformers, as autoregressive baseline.
 
     Prompts of one length are continued together, so that none needs padding, which the families treat
     in different ways. It ends at its end-of-text token or at the protocol's number of tokens.
@@ -109,7 +108,7 @@ class CausalLm:
             progress(len(part))
 
     def _prompt_ids(self, text: str) -> list[int]:
-        """The prompt with whatever the tokenizer puts before a text, but not what it puts after it."""
+        """The ids of the prompt with the special tokens that the tokenizer adds before a text, but not those after."""
         encoded = self._tokenizer(text, return_special_tokens_mask=True)
         ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
         while len(ids) > 1 and special.pop():
@@ -151,7 +150,7 @@ class CausalLm:
 
     @torch.no_grad()
     def _sample(self, ids: Tensor, drawn: Tensor) -> list[list[int]]:
-        """As many tokens for each row as there are numbers drawn, or fewer once all rows have ended."""
+        """Samples a token for each column of `drawn`, or fewer if all rows end earlier."""
         device = self._model.device
         last, drawn = ids.to(device), drawn.to(device)
         ends = torch.tensor(sorted(self._ends), device=device)
@@ -172,7 +171,7 @@ class CausalLm:
 
 
 class Diffusion:
-    """SEDD or MDLM: all places of a text of the protocol's length at once, in a fixed number of steps.
+    """SEDD or MDLM: writes all positions of a text of the protocol's length in a fixed number of steps.
 
     SEDD is sampled by Tweedie's formula, MDLM ancestrally. A text ends before its first end marker.
     """
@@ -229,7 +228,7 @@ class Diffusion:
 
 
 def pick(logits: Tensor, drawn: Tensor, setup: Setup) -> Tensor:
-    """The id of each row that a number from 0 to 1 picks, after temperature and top-k."""
+    """Samples an id for each row by a number from 0 to 1, after temperature and top-k."""
     if setup.temperature == 0:
         return draw(logits, drawn, GREEDY)[0]
     # Divided in single precision, in which all results so far were drawn.
@@ -248,7 +247,7 @@ UNCHECKED = "unchecked:"
 
 
 def named_source(model: str) -> tuple[str, str]:
-    """The name and the source that `MODEL` or `NAME=MODEL` means; a path may have a sign of equality in it."""
+    """Parses `MODEL` or `NAME=MODEL` to name and source; a path may contain an equals sign."""
     name, mark, source = model.partition("=")
     if mark and not Path(model).exists():
         return name, source
@@ -266,7 +265,7 @@ def load_contestant(
     device: torch.device | None = None,
     decoding: DecodingOptions = USUAL,
 ) -> Contestant:
-    """The contestant that a name or path means.
+    """Loads the contestant of a name or path.
 
     A folder or library name of ours (a Reviser, or a baseline trained here), a GGUF or released `.pt` file,
     `smollm2`, or by folder or hub name a released SEDD or MDLM or any causal language model. `plain:` before a

@@ -1,1 +1,1 @@
-"""Everyday prompts, a critic that compares continuations of them, and joins that insertions broke."""
+"""The everyday benchmark: continuations of everyday prompts, compared by a critic and checked for broken joins."""

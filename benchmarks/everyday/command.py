@@ -1,4 +1,4 @@
-"""Models go on from a hundred everyday openings, and what they write is compared.
+"""The command of the everyday benchmark: models continue a hundred everyday openings, and the texts are compared.
 
 A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert and stop,
 `unchecked:MODEL` for one whose steps back are all made, a GGUF file or `smollm2` for the base, or a causal language
@@ -39,7 +39,7 @@ _REAL_TEXTS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class EverydayOptions:
-    """Which models go on from which openings, and who compares them."""
+    """Options of the everyday benchmark: models, openings and critic."""
 
     contestants: Annotated[tuple[str, ...], Argument("models", metavar="[NAME=]MODEL")] = ()
     kinds: Annotated[str | None, Option("kinds of openings, separated by commas", default=",".join(KINDS))] = None
@@ -61,14 +61,14 @@ class EverydayOptions:
 
 
 def run(arguments: EverydayOptions) -> None:
-    """Measure as the options say."""
+    """Runs the benchmark according to the options."""
     command = shlex.join(["reviser", "bench", "everyday", *arguments.words])
     with RunCache(arguments.cache or default_cache()) as cache:
         _contest(arguments, command, cache)
 
 
 def load_reader(source: str) -> Reader:
-    """The base that reads texts and judges their joins."""
+    """Loads the base model that reads texts and judges their joins."""
     checkpoint = home_checkpoint(source, default_device())
     if checkpoint is None:
         raise ReviserError(f"there is no model {source} that could read the texts")

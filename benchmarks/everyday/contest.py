@@ -1,7 +1,7 @@
-"""The everyday benchmark itself: what contestants write after the openings, and what is made of it.
+"""The everyday benchmark: contestants continue the openings, and the texts are measured and compared.
 
-Everything that takes time is kept in a cache by what it depends on, so a run that was cut short goes on where it
-was, and one more contestant costs its own writing and judging alone.
+All slow results are cached under their inputs, so an interrupted run resumes where it was, and another contestant
+costs only its own writing and judging.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHOWN = 60
 
 @dataclass(frozen=True)
 class ContestRun:
-    """One continuation with all that was found in it."""
+    """One continuation with its measures."""
 
     opening: str
     kind: str
@@ -56,12 +56,12 @@ class ContestRun:
 
 @dataclass(frozen=True)
 class ContestFigures:
-    """One contestant over all openings and seeds.
+    """The figures of one contestant over all openings and seeds.
 
-    `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote; both are
-    None for one that does not write by actions, as is `takes_back`, the share of the runs that delete something
-    they wrote. `perplexity` is that of its tokens under the reader. `broken_by_chance` is the share of runs that
-    would be called broken if their joins were places of real text.
+    `moves` is the share of moves among its actions, `steps_back` the share of runs that insert before text they wrote,
+    `takes_back` the share of runs that delete text they wrote; these are None for a contestant that does not write by
+    actions. `perplexity` is of its tokens under the reader. `broken_by_chance` is the share of runs that would count
+    as broken if their joins were random places of real text.
     """
 
     contestant: str
@@ -82,7 +82,7 @@ class ContestFigures:
 
 @dataclass(frozen=True)
 class CriticVerdict:
-    """What the critic said of two continuations of one opening."""
+    """The critic's verdict on two continuations of one opening."""
 
     opening: str
     kind: str
@@ -94,7 +94,7 @@ class CriticVerdict:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a contestant stands against another before the critic; a tie is half a win."""
+    """The share of wins of one contestant against another before the critic; a tie is half a win."""
 
     first: str
     second: str
@@ -108,7 +108,7 @@ class Standing:
 
 @dataclass
 class Outcome:
-    """All of a run of the benchmark."""
+    """The results of a run of the benchmark."""
 
     runs: list[ContestRun]
     figures: list[ContestFigures]
@@ -125,7 +125,7 @@ def written(
     cache: RunCache,
     bars: ProgressBars,
 ) -> Outcome:
-    """What the contestants write after the openings, each with its joins judged by the reader."""
+    """Lets the contestants continue the openings; the reader judges the joins of each text."""
     prompts = as_prompts(openings)
     known = {opening.id: opening for opening in openings}
     runs: list[ContestRun] = []
@@ -147,7 +147,7 @@ def written(
 
 @dataclass(frozen=True)
 class _RunMeasurer:
-    """Finds out about one contestant's continuations what can be found out about each by itself."""
+    """The measures of single continuations of one contestant."""
 
     contestant: Contestant
     openings: Mapping[str, Opening]
@@ -201,19 +201,19 @@ class _RunMeasurer:
 
 
 def _run_of(data: Any) -> ContestRun:
-    """A run as the cache keeps it: one JSON object."""
+    """Restores a run from the cache's JSON object."""
     joins = tuple(JudgedJoin(**join) for join in data["joins"])
     return ContestRun(**data | {"joins": joins})
 
 
 def _moves(vocabulary: Vocabulary, ids: Sequence[int]) -> tuple[int, int]:
-    """How many moves, and how many actions other than Stop."""
+    """The number of moves and the number of actions other than Stop."""
     acting = [id for id in ids if id != vocabulary.stop_id]
     return sum(id in vocabulary.move_ids for id in acting), len(acting)
 
 
 def figures_of(name: str, runs: Sequence[ContestRun]) -> ContestFigures:
-    """A contestant's figures over its runs."""
+    """Computes a contestant's figures from its runs."""
     acts = any(run.actions for run in runs)
     joins = [join for run in runs for join in run.joins]
     read = sum(run.read_tokens for run in runs)
@@ -236,7 +236,7 @@ def figures_of(name: str, runs: Sequence[ContestRun]) -> ContestFigures:
 
 
 def same_length(first: str, second: str, most: int = SHOWN) -> tuple[str, str]:
-    """Both texts cut after the same number of words: the shorter one's, or `most`."""
+    """Cuts both texts to the same number of words: that of the shorter one, at most `most`."""
     words = min(_words(first), _words(second), most)
     return _cut(first, words), _cut(second, words)
 
@@ -246,7 +246,7 @@ def _words(text: str) -> int:
 
 
 def _cut(text: str, words: int) -> str:
-    """The text up to the end of so many words, with its white space as it is."""
+    """The text up to the end of its first `words` words, with white space unchanged."""
     at = 0
     for _ in range(words):
         while at < len(text) and text[at].isspace():
@@ -257,7 +257,7 @@ def _cut(text: str, words: int) -> str:
 
 
 def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: RunCache, bars: ProgressBars) -> None:
-    """Let the critic compare the first contestant with each of the others, and sum up."""
+    """Lets the critic compare the first contestant with each of the others; stores verdicts and standings."""
     texts = {opening.id: opening.text for opening in openings}
     names = [figures.contestant for figures in outcome.figures]
     runs = {(run.contestant, run.opening, run.seed): run for run in outcome.runs}
@@ -281,7 +281,7 @@ def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: 
 
 
 def standings_of(verdicts: Sequence[CriticVerdict]) -> list[Standing]:
-    """How the first of each pair stands against the second, over all and by kind."""
+    """The standing of the first of each pair against the second, over all openings and by kind."""
     pairs: dict[tuple[str, str], list[CriticVerdict]] = defaultdict(list)
     for verdict in verdicts:
         pairs[verdict.first, verdict.second].append(verdict)

@@ -1,10 +1,10 @@
-"""A critic: a chat model of another family that says which of two continuations is better.
+"""The critic: a chat model of another family that decides which of two continuations is better.
 
-Asked for the number of the better one of two, a model of this size hardly tells good from bad: the place at which a
-text is shown weighs more than the text. It does tell when it is given one continuation at a time, and by two means
-together. It is asked, in two ways, whether the continuation is good, and the probabilities of the two answers that a
-question allows count; that tells repetition and confusion. And its own reading counts: how much the opening helps it
-to read the continuation, which tells whether one goes on from the other, and how hard the continuation is to read.
+A model of this size cannot choose the better of two texts shown together: their order matters more than their
+content. It can rate one continuation at a time by two measures together. First, it is asked in two wordings whether
+the continuation is good, and the probabilities of the two allowed answers are compared; this detects repetition and
+confusion. Second, its own likelihoods count: how much the opening lowers the loss of the continuation, which detects
+whether it follows from the opening, and the loss of the continuation itself.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _TOGETHER = 32
 
 @dataclass(frozen=True)
 class Opinion:
-    """What the critic thinks of one continuation.
+    """The critic's rating of one continuation.
 
-    `praise` are the log-odds of praise by each way of asking, `cost` the nats it takes to read a byte of the
-    continuation, and `help` how many more it would take without the opening.
+    `praise` has the log-odds of a positive answer for each wording, `cost` is the loss of the continuation in nats
+    per byte, and `help` is how much larger that loss is without the opening.
     """
 
     praise: tuple[float, ...]
@@ -72,7 +72,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Preference:
-    """How much better the first of two continuations is, by the critic's answers and by its reading."""
+    """How much better the first of two continuations is, by the critic's answers and by its likelihoods."""
 
     answers: float
     reading: float
@@ -83,12 +83,12 @@ class Preference:
 
     @property
     def agrees(self) -> bool:
-        """Whether answers and reading prefer the same one."""
+        """Whether answers and likelihoods prefer the same continuation."""
         return self.answers * self.reading > 0
 
     @property
     def points(self) -> float:
-        """1 if the first is better, 0 if the second is, a half where they are equally good."""
+        """1 if the first is better, 0 if the second is, 0.5 if they are equal."""
         better = self.answers + self.reading
         if abs(better) < MARGIN:
             return 0.5
@@ -96,13 +96,13 @@ class Preference:
 
 
 def _without_text(first: str, second: str) -> Preference:
-    """A preference where one continuation, or both, is blank."""
+    """The preference if one continuation, or both, is blank."""
     better = float(not second.strip()) - float(not first.strip())
     return Preference(better, better)
 
 
 class _Context:
-    """A text that the model has read, from which it can read on and go back."""
+    """A text in the model's cache, which can be extended and truncated."""
 
     def __init__(self, model: Any, device: torch.device) -> None:
         from transformers import DynamicCache
@@ -120,7 +120,7 @@ class _Context:
             self._cache.crop(-extra)
 
     def read(self, ids: Sequence[int], keep: int = 1) -> torch.Tensor:
-        """Read on; the log-likelihoods of what may follow each of the last `keep` tokens."""
+        """Appends ids; returns the log-likelihoods of the next token after each of the last `keep` tokens."""
         made = self._model(
             input_ids=torch.tensor([list(ids)], device=self._device),
             past_key_values=self._cache,
@@ -130,13 +130,13 @@ class _Context:
         return torch.log_softmax(made.logits[0].float(), dim=-1)
 
     def cost(self, ids: Sequence[int]) -> float:
-        """Read on; the nats that the ids but the first take."""
+        """Appends ids; returns the loss in nats of all but the first."""
         chances = self.read(ids, keep=len(ids))
         return -sum(float(chances[at, id]) for at, id in enumerate(ids[1:]))
 
 
 class Critic:
-    """A Qwen2 chat model that is asked about continuations."""
+    """A Qwen2 chat model that rates continuations."""
 
     def __init__(self, name: str, weights: str, model: Any, tokenizer: Any) -> None:
         device = model.model.embed_tokens.weight.device
@@ -157,23 +157,22 @@ class Critic:
 
     @classmethod
     def load(cls, path: Path, device: torch.device | None = None) -> Critic:
-        """From a GGUF file; on a processor in 8 bits, on a GPU in 16."""
+        """Loads the critic from a GGUF file; in 8 bits on a CPU, in 16 bits on a GPU."""
         model, tokenizer = load_qwen2(path, device or default_device())
         return cls(path.stem, fingerprint(str(path)), model, tokenizer)
 
     @property
     def together(self) -> int:
-        """How many comparisons are best made at once: on a processor each by itself, as it reads an opening only
-        once."""
+        """The best number of comparisons per call: one on a CPU, because an opening is then read only once."""
         return 1 if self._device.type == "cpu" else _TOGETHER
 
     def prefer(self, opening: str, first: str, second: str) -> Preference:
-        """Which of two continuations of an opening is better; a blank one is worse than any other."""
+        """Compares two continuations of an opening; a blank one is worse than any other."""
         (found,) = self.preferences([(opening, first, second)])
         return found
 
     def preferences(self, cases: Sequence[tuple[str, str, str]]) -> list[Preference]:
-        """Which of the two continuations is better, for openings with two each."""
+        """Compares the two continuations of each (opening, first, second)."""
         asked = [
             (opening, text)
             for opening, first, second in cases
@@ -189,14 +188,14 @@ class Critic:
         ]
 
     def opinions(self, cases: Sequence[tuple[str, str]]) -> list[Opinion]:
-        """What the critic thinks of each continuation of an opening."""
+        """Rates the continuation of each (opening, continuation)."""
         if self._device.type == "cpu":
             return [self.opinion(*case) for case in cases]
         return self.opinions_together(cases)
 
     @torch.no_grad()
     def opinions_together(self, cases: Sequence[tuple[str, str]]) -> list[Opinion]:
-        """The same as `opinion` gives for each, by few passes over many texts: for GPUs."""
+        """The same ratings as `opinion`, in few passes over many texts, for GPUs."""
         found = []
         for start in range(0, len(cases), _TOGETHER):
             found += self._opinions_of(cases[start : start + _TOGETHER])
@@ -221,7 +220,7 @@ class Critic:
         ]
 
     def _hidden(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-        """The last layer's states. Rows are filled up at their ends, which no token before them sees."""
+        """The last layer's states. Rows are padded at their ends, which earlier tokens do not attend to."""
         longest = max(map(len, rows))
         filled = [[*row, *[0] * (longest - len(row))] for row in rows]
         ids = torch.tensor(filled, device=self._device)
@@ -229,7 +228,7 @@ class Critic:
         return states
 
     def _costs(self, given: Sequence[list[int]], written: Sequence[list[int]]) -> list[float]:
-        """The nats that what is written takes, but its first token."""
+        """The loss in nats of each written text after its given text, without the first token."""
         states = self._hidden([[*a, *b] for a, b in zip(given, written, strict=True)])
         costs = []
         for row, before, ids in zip(states, given, written, strict=True):
@@ -239,7 +238,7 @@ class Critic:
         return costs
 
     def _odds(self, rows: Sequence[list[int]], answers: tuple[int, int]) -> list[float]:
-        """The log-odds of the first answer to the second behind each row."""
+        """The log-odds of the first answer against the second after each row."""
         states = self._hidden(rows)
         ends = torch.tensor([len(row) - 1 for row in rows], device=self._device)
         logits = self._model.lm_head(states[torch.arange(len(rows)), ends]).float()
@@ -248,7 +247,7 @@ class Critic:
 
     @torch.no_grad()
     def opinion(self, opening: str, continuation: str) -> Opinion:
-        """What the critic thinks of one continuation; it reads the rubric once, and an opening once in a row."""
+        """Rates one continuation; the rubric is read once, and an opening once for consecutive calls."""
         self._read_openings(opening)
         # Whatever white space leads on from the opening is not part of what is judged.
         text = continuation.strip()

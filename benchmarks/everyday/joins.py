@@ -1,10 +1,10 @@
-"""Where an insertion meets its neighbours, and whether the text still reads on there.
+"""Joins: the places where insertions meet older text, and whether the text is still coherent there.
 
-A run that steps back inserts between what already stands. Where its last token meets the old text, where
-its first follows it, and where a deletion brought two tokens together, is a join. A causal language model reads
-the finished text. What it meets right behind a join costs it some surprise after all that stands before, and some at
-the beginning of a line. In real text the former is nearly always less: what goes before helps. A join is broken
-if what goes before it hurts more, or helps less, than at almost all places of real text.
+A run that steps back inserts into existing text. A join is the place before or after such an insertion, or where a
+deletion made two tokens neighbours. A causal language model reads the finished text and gives the loss of the tokens
+right after a join twice: given all the text before, and at the beginning of a line. In real text the former is
+nearly always smaller, because the context helps. A join is broken if the context helps less, or hurts more, than at
+almost all places of real text.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ JoinKind = Literal["before", "after", "cut"]
 
 @dataclass(frozen=True)
 class Join:
-    """A place in a finished text, in characters: what it joins became neighbours by an edit in between.
+    """A place in a finished text, as an offset in characters, whose two sides became neighbours by an edit.
 
-    `before`: an insertion follows what stood there; `after`: what stood there follows the insertion;
-    `cut`: a deletion brought both sides together.
+    `before`: an insertion follows older text; `after`: older text follows the insertion; `cut`: a deletion
+    joined both sides.
     """
 
     at: int
@@ -57,7 +57,7 @@ class Join:
 
 @dataclass
 class _PlacedToken:
-    """A token on the canvas: when it was written, in which stretch of writing, and between what."""
+    """A token on the canvas: when it was written, in which stretch of insertions, and between which tokens."""
 
     token: int
     birth: int
@@ -67,7 +67,7 @@ class _PlacedToken:
 
 
 def joins_of(vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int], ids: Sequence[int]) -> list[Join]:
-    """The joins in the text that a run of actions wrote after a prompt, from left to right."""
+    """The joins, from left to right, in the text that a run of actions wrote after a prompt."""
     canvas, _ = seed(vocabulary, prompt)
     placed = [_PlacedToken(token, -1, -1, between=False) for token in prompt]
     stretch = 0
@@ -103,9 +103,9 @@ def _kind(left: _PlacedToken, right: _PlacedToken) -> JoinKind | None:
 
 @dataclass(frozen=True)
 class JoinReading:
-    """A text as a model reads it: its tokens, where each begins in characters, and the nats it cost.
+    """A text read by a model: its tokens, the character offset of each, and its loss in nats.
 
-    The first token follows nothing and costs none.
+    The first token has no context and a loss of 0.
     """
 
     ids: tuple[int, ...]
@@ -113,18 +113,18 @@ class JoinReading:
     nats: tuple[float, ...]
 
     def token_at(self, at: int) -> int:
-        """The number of the token that holds the character at `at`."""
+        """The index of the token that contains the character at `at`."""
         return max(bisect_right(self.starts, at) - 1, 0)
 
     def costs(self, given: int) -> list[float]:
-        """The nats of the tokens that begin behind the first `given` characters."""
+        """The losses in nats of the tokens that begin at or after character `given`."""
         return [cost for start, cost in zip(self.starts, self.nats, strict=True) if start >= given]
 
 
 class Reader:
-    """A causal language model that says what every token of a text costs.
+    """A causal language model that gives the loss of every token of a text.
 
-    `encode` gives a text's tokens and where they begin; `score` the logits of rows of ids.
+    `encode` gives a text's tokens and their character offsets; `score` the logits of rows of ids.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Reader:
 
     @classmethod
     def of_checkpoint(cls, name: str, weights: str, checkpoint: Checkpoint) -> Reader:
-        """A model of ours that writes from left to right, such as the base from its GGUF file."""
+        """A reader from a left-to-right checkpoint of ours, such as the base from its GGUF file."""
         if "move" in checkpoint.vocabulary.kinds:
             raise ReviserError(f"{name} moves as it writes, so it cannot read from left to right")
         model, tokenizer = checkpoint.model.eval(), checkpoint.tokenizer
@@ -162,9 +162,9 @@ class Reader:
         return JoinReading(tuple(ids), tuple(starts), tuple(nats))
 
     def strangeness(self, reading: JoinReading, tokens: Sequence[int]) -> list[float | None]:
-        """At each of these tokens: how much more it and the next ones cost here than at a line's beginning.
+        """For each of these tokens, how many nats more it and the next ones cost here than at a line's start.
 
-        None where too little is before it to say so.
+        None for a token with too little text before it.
         """
         rows = [list(reading.ids[at : at + REACH]) for at in tokens]
         alone = self._nats([[*self._break, *row] for row in rows]) if rows else []
@@ -178,7 +178,7 @@ class Reader:
 
     @torch.no_grad()
     def _nats(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
-        """What each token of each row costs after those before it; the first costs nothing."""
+        """The loss in nats of each token of each row given those before it; 0 for the first."""
         width = max(2, *map(len, rows))
         ids = torch.zeros(len(rows), width, dtype=torch.int64)
         for number, row in enumerate(rows):
@@ -192,7 +192,7 @@ class Reader:
 
 
 def _starts(text: str, sizes: Sequence[int]) -> list[int]:
-    """Where tokens of so many bytes begin in a text, in characters; within a character, at its start."""
+    """The character offsets of tokens with these sizes in bytes; a token within a character starts at its offset."""
     begins = [0]
     for letter in text:
         begins.append(begins[-1] + len(letter.encode()))
@@ -202,7 +202,7 @@ def _starts(text: str, sizes: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class JudgedJoin:
-    """A join, how strange what follows it is, and whether that makes it broken."""
+    """A join, the strangeness of the text after it, and whether it is broken."""
 
     at: int
     kind: JoinKind
@@ -211,7 +211,7 @@ class JudgedJoin:
 
 
 def judged(reader: Reader, reading: JoinReading, joins: Sequence[Join], threshold: float) -> list[JudgedJoin]:
-    """Which of a text's joins are broken; one with too little text before it is taken for whole."""
+    """Judges a text's joins; one with too little text before it counts as unbroken."""
     strange = reader.strangeness(reading, [reading.token_at(join.at) for join in joins])
     return [
         JudgedJoin(join.at, join.kind, value, value is not None and value > threshold)
@@ -220,7 +220,7 @@ def judged(reader: Reader, reading: JoinReading, joins: Sequence[Join], threshol
 
 
 def prose(texts: Iterable[str]) -> Iterator[str]:
-    """The first paragraph of each text that is long enough and of plain words, cut to a fitting length."""
+    """Yields the first paragraph of each text that is long enough and of plain words, cut to a maximum length."""
     for text in texts:
         for paragraph in re.split(r"\n\s*\n", text):
             found = paragraph.split()
@@ -231,7 +231,7 @@ def prose(texts: Iterable[str]) -> Iterator[str]:
 
 
 def real_strangeness(reader: Reader, texts: Sequence[str], each: int = 12, seed: int = 0) -> list[float]:
-    """How strange random places of real texts are, `each` of every text."""
+    """The strangeness of random places of real texts, `each` per text."""
     random = np.random.default_rng(seed)
     found: list[float] = []
     for text in texts:
@@ -245,7 +245,7 @@ def real_strangeness(reader: Reader, texts: Sequence[str], each: int = 12, seed:
 
 
 def threshold_of(strange: Sequence[float], quantile: float = QUANTILE) -> float:
-    """What so many of the places of real text stay below."""
+    """The threshold of a broken join: the quantile of the strangeness of real text."""
     if not strange:
         raise ReviserError("there is no real text long enough to compare joins with")
     return float(np.quantile(strange, quantile))

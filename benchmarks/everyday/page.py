@@ -1,4 +1,4 @@
-"""The everyday benchmark's results: Markdown, and a page on which a person can read the runs."""
+"""The results of the everyday benchmark as Markdown, and as an HTML page with all texts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def figures_table(outcome: Outcome) -> Table:
 
 
 def standings_table(outcome: Outcome) -> Table | None:
-    """Whom the critic prefers, over all openings; None where none was asked."""
+    """The critic's preferences over all openings; None without a critic."""
     if not outcome.standings:
         return None
     columns = ("first", "second", "first is preferred", "wins", "ties", "losses", "undivided")
@@ -90,7 +90,7 @@ def standings_table(outcome: Outcome) -> Table | None:
 
 
 def kinds_table(outcome: Outcome) -> Table | None:
-    """The same by kind of opening."""
+    """The critic's preferences by kind of opening; None without a critic."""
     if not outcome.standings:
         return None
     kinds = list(outcome.standings[0].by_kind)
@@ -110,14 +110,14 @@ def tables(outcome: Outcome) -> list[tuple[str, Table]]:
 
 
 def markdown(outcome: Outcome, facts: Mapping[str, str]) -> str:
-    """The results file: how it came about, and all figures."""
+    """The results file: provenance and all figures."""
     head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     parts = "".join(f"## {title}\n\n{table.markdown()}\n" for title, table in tables(outcome))
     return f"# {TITLE}\n\n{head}\n{NOTES}\n\n{parts}".rstrip("\n") + "\n"
 
 
 def marked(run: ContestRun, given: int) -> str:
-    """A continuation with a caret at each join, and two at one that is broken; `given` characters come before it."""
+    """A continuation with one caret at each join and two at a broken one; `given` characters precede it in the text."""
     pieces, at = [], 0
     for join in run.joins:
         place = max(join.at - given, 0)
@@ -127,7 +127,7 @@ def marked(run: ContestRun, given: int) -> str:
 
 
 def page(outcome: Outcome, openings: Sequence[Opening], facts: Mapping[str, str]) -> str:
-    """One self-contained page: the tables, then every opening with all that was written after it."""
+    """One self-contained HTML page: the tables, then every opening with all its continuations."""
     sections = [
         Section(title, (*((NOTES,) if not at else ()), table)) for at, (title, table) in enumerate(tables(outcome))
     ]

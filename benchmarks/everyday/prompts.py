@@ -1,4 +1,4 @@
-"""A hundred everyday openings of ten kinds, written for this benchmark; each stops in mid-text."""
+"""The hundred everyday openings of ten kinds, written for this benchmark; each is the start of a text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("mail", "blog", "readme", "essay", "story", "notes", "recipe", "letter"
 
 @dataclass(frozen=True)
 class Opening:
-    """The beginning of an everyday text; some end with a sentence, most in the middle of one."""
+    """The beginning of an everyday text; most end in the middle of a sentence."""
 
     id: str
     kind: str
@@ -24,7 +24,7 @@ class Opening:
 
 
 def openings(kinds: Sequence[str] = KINDS, each: int | None = None) -> list[Opening]:
-    """The openings of some kinds, the first `each` of every kind or all."""
+    """The openings of the given kinds: the first `each` of every kind, or all."""
     for kind in kinds:
         if kind not in KINDS:
             raise ReviserError(f"there are no openings of the kind {kind}: {', '.join(KINDS)}")
@@ -34,5 +34,5 @@ def openings(kinds: Sequence[str] = KINDS, each: int | None = None) -> list[Open
 
 
 def as_prompts(given: Sequence[Opening]) -> list[Prompt]:
-    """The openings as contestants take them; there is no real text behind them."""
+    """The openings as prompts for contestants, without real continuations."""
     return [whole_prompt(opening.id, opening.text, opening.kind) for opening in given]

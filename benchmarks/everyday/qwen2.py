@@ -1,8 +1,8 @@
 """Qwen2 models from GGUF files, as transformers' models with dequantised weights.
 
-On a GPU the weights are kept in 16 bits. On a processor each matrix is rounded to 8 bits, a scale for each
-row, and so is what it is multiplied with, a scale for each token: products of whole numbers are three to
-four times as quick as those in single precision, and the model needs a quarter of the memory.
+On a GPU the weights have 16 bits. On a CPU each matrix is rounded to 8 bits with a scale for each row, and its
+inputs likewise with a scale for each token: integer products are three to four times as fast as those in single
+precision, and the model needs a quarter of the memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RopeParameters(TypedDict):
 
 
 class Qwen2Settings(TypedDict):
-    """What transformers' `Qwen2Config` is made with, under its own names."""
+    """The arguments of transformers' `Qwen2Config`, under its own names."""
 
     vocab_size: int
     num_hidden_layers: int
@@ -69,7 +69,7 @@ class Qwen2Settings(TypedDict):
 
 
 class RoundedLinear(nn.Module):
-    """A matrix of whole numbers from -127 to 127 with a scale for each row; inputs are rounded likewise."""
+    """A linear layer of integers from -127 to 127 with a scale for each row; inputs are rounded likewise."""
 
     weight: Tensor
     scale: Tensor
@@ -92,22 +92,22 @@ class RoundedLinear(nn.Module):
 
 
 def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix as whole numbers and the scale of each row."""
+    """Rounds a matrix to integers; returns them and the scale of each row."""
     steps = weight.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / _LARGEST
     return (weight / steps).round().to(torch.int8), steps.squeeze(1)
 
 
 def check_architecture(content: GgufFile, path: Path) -> None:
-    """Refuse a file that holds no Qwen2 model."""
+    """Raises `ReviserError` if a file does not contain a Qwen2 model."""
     found = content.fields.get("general.architecture")
     if found != ARCHITECTURE:
         raise ReviserError(f"{path} is for the architecture {found}, not {ARCHITECTURE}")
 
 
 def load_qwen2(path: Path, device: torch.device, *, exact: bool = False) -> tuple[Any, Tokenizer]:
-    """The model of a GGUF file, ready to be asked, and its tokenizer.
+    """Loads the model of a GGUF file, in evaluation mode, and its tokenizer.
 
-    On a processor, `exact` keeps single precision.
+    On a CPU, `exact` keeps single precision.
     """
     try:
         from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -147,7 +147,7 @@ def load_qwen2(path: Path, device: torch.device, *, exact: bool = False) -> tupl
 
 
 def _put_rounded(model: nn.Module, name: str, weight: Tensor, scale: Tensor) -> None:
-    """Set a rounded matrix where the model has a plain one; its bias, if any, comes later."""
+    """Replaces a linear layer of the model by a rounded one; its bias, if any, is set later."""
     parent, _, own = name.removesuffix(".weight").rpartition(".")
     linear = model.get_submodule(f"{parent}.{own}" if parent else own)
     place = model.get_submodule(parent) if parent else model
@@ -206,7 +206,7 @@ def _dequantised(tensor: GgufTensor) -> Tensor:
 
 
 def read_tokenizer(fields: Mapping[str, Any], path: Path) -> Tokenizer:
-    """The tokenizer that a GGUF file describes; marks of turns in a text are read as such."""
+    """The tokenizer of a GGUF file; it parses the markers of chat turns in a text."""
     from tokenizers import Tokenizer
 
     tokens, merges, types = (fields.get(f"tokenizer.ggml.{key}") for key in ("tokens", "merges", "token_type"))

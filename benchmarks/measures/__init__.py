@@ -1,1 +1,1 @@
-"""What is measured of texts: likelihood, variety, preference, MAUVE, edits and compute."""
+"""Measures of texts: likelihood, variety, preference, MAUVE, edits and compute."""

@@ -1,7 +1,7 @@
-"""Two contestants, one prompt, a judge: who continued it better, and how far that can be trusted.
+"""Arenas: a judge decides which of two contestants continued a prompt better; win rates with intervals.
 
-A judge sees the prompt and both continuations. Which is shown first is drawn for each example; asked
-both ways, the judge also shows how much its verdict depends on the order.
+A judge sees the prompt and both continuations. Which is shown first is drawn for each example; asking in
+both orders also measures how much the verdict depends on the order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reviser.scoring.judges import Answer, Case, Judge
 
 @dataclass(frozen=True)
 class Match:
-    """What two contestants wrote after the same prompt under the same seed."""
+    """The continuations of two contestants for the same prompt and seed."""
 
     prompt: Prompt
     first: Continuation
@@ -31,13 +31,13 @@ class Match:
 
     @property
     def drawn_order(self) -> Order:
-        """The same for a match whenever it is judged, whoever judges it."""
+        """The order drawn for this match; it depends on the match alone."""
         names = f"{self.prompt.id}\0{self.first.seed}\0{self.first.contestant}\0{self.second.contestant}"
         return "swapped" if hashlib.sha256(names.encode()).digest()[0] & 1 else "kept"
 
 
 def matches(prompts: Sequence[Prompt], first: Sequence[Continuation], second: Sequence[Continuation]) -> list[Match]:
-    """All prompts and seeds for which both contestants have written something."""
+    """A match for every prompt and seed for which both contestants have a continuation."""
     known = {prompt.id: prompt for prompt in prompts}
     others = {(generation.prompt_id, generation.seed): generation for generation in second}
     return [
@@ -56,10 +56,10 @@ def judge_matches(
     batch: int = 32,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Judgement]:
-    """Ask the judge about every match, in an order drawn for each, or in both orders.
+    """Yields the judge's verdict on every match, in an order drawn for each or in both orders.
 
-    A cache keeps answers by what the judge was shown, so nothing is ever asked twice, and a run that
-    was cut short goes on where it was. `progress` is called with the number of answers since last time.
+    Answers are cached under what the judge was shown, so nothing is asked twice and an interrupted run
+    resumes where it was. `progress` is called with the number of new answers.
     """
     orders: tuple[Order, ...] = ("kept", "swapped")
     asked = [(match, order) for match in met for order in (orders if both_ways else (match.drawn_order,))]
@@ -94,7 +94,7 @@ def _answers(judge: Judge, cases: Sequence[Case], cache: RunCache | None) -> lis
 
 
 def verdict_of(answer: Answer, order: Order) -> Verdict:
-    """The answer as a verdict on the contestants, whichever was shown first."""
+    """The judge's answer as a verdict on the contestants, independent of the order."""
     if answer in ("tie", "invalid"):
         return answer
     return "first" if (answer == "A") == (order == "kept") else "second"
@@ -102,7 +102,7 @@ def verdict_of(answer: Answer, order: Order) -> Verdict:
 
 @dataclass(frozen=True)
 class ShareInterval:
-    """A share and where it lies with 95 % confidence."""
+    """A share and its 95 % confidence interval."""
 
     share: float
     low: float
@@ -123,7 +123,7 @@ def wilson(successes: float, trials: float, z: float = 1.959964) -> ShareInterva
 
 @dataclass(frozen=True)
 class ArenaScore:
-    """How two contestants came out before one judge.
+    """The result of two contestants before one judge.
 
     An example counts once, however often the judge was asked about it: a win for `first` is 1, a tie
     or a contradiction between the two orders a half. `win_rate` is over the examples with a valid
@@ -150,7 +150,7 @@ _POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
 def score(judgements: Sequence[Judgement]) -> ArenaScore:
-    """Sum up one judge's verdicts on one pair of contestants."""
+    """Computes the score of one judge's verdicts on one pair of contestants."""
     pairs = {(entry.first, entry.second, entry.judge) for entry in judgements}
     if len(pairs) != 1:
         raise ValueError("a score is of one pair of contestants before one judge")

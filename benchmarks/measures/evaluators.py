@@ -1,4 +1,4 @@
-"""Every evaluator that a benchmark takes: those of `reviser.scoring`, and masked diffusion models (MDLM)."""
+"""The evaluators of benchmarks: those of `reviser.scoring`, and masked diffusion models (MDLM)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reviser.scoring.perplexity import Evaluator
 
 
 def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator:
-    """The evaluator of that name or path; an MDLM may be our own or a released one."""
+    """Loads the evaluator of a name or path; an MDLM may be our own or a released one."""
     device = device or default_device()
     if is_diffusion(Path(source)):
         made = load_diffusion(Path(source), device, dtype_for(device))
@@ -26,7 +26,7 @@ def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator
 
 
 def _masked_evaluator(name: str, made: DiffusionModel) -> DenoisingEvaluator:
-    """An MDLM as an evaluator; its start marker, if it has one, is given and never masked."""
+    """An MDLM as an evaluator; its start marker, if any, is never masked."""
     return DenoisingEvaluator(
         name, lambda text: read_text(made.tokenizer, text, made.start), made, context=made.config.context
     )

@@ -1,8 +1,8 @@
-"""The paper's analytic count of inference compute: its formulas, every figure of its appendix, and any model's own.
+"""The paper's analytic count of inference compute: its formulas, the figures of its appendix, and any model's cost.
 
-As in the paper, one multiply-accumulate of a matrix product is one unit, everything else is left out,
-and a method's multiplier is its cost of writing n tokens over that of an autoregressive model. Names
-follow the paper: `full` and `causal` are its F_transformer, `vocab` its F_vocab.
+As in the paper, the unit is one multiply-accumulate of a matrix product, and everything else is ignored. A
+method's multiplier is its cost of writing n tokens over that of an autoregressive model. Names follow the
+paper: `full` and `causal` are its F_transformer, `vocab` its F_vocab.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FERTILITIES = 50
 
 @dataclass(frozen=True)
 class TransformerShape:
-    """What the cost of a Transformer depends on; `kv_width` is narrower where query heads share keys."""
+    """The dimensions that determine the cost of a Transformer; `kv_width` is smaller if query heads share keys."""
 
     layers: int
     width: int
@@ -51,23 +51,23 @@ class TransformerShape:
         return cls(config.layers, config.width, config.ff, config.vocab_size, kv_width, gated)
 
     def full(self, n: float) -> float:
-        """One pass over n positions that all see each other."""
+        """One pass over n positions with full attention."""
         return self._trunk(n, n * n)
 
     def causal(self, n: float) -> float:
-        """One pass over n positions that see what is before them, or n cached steps."""
+        """One pass over n positions with causal attention, or n cached steps."""
         return self._trunk(n, n * (n + 1) / 2)
 
     def vocab(self, n: float) -> float:
-        """Scores over the vocabulary at n positions."""
+        """The output layer: scores over the vocabulary at n positions."""
         return n * self.width * self.vocabulary
 
     def autoregressive(self, n: float) -> float:
-        """n tokens one after the other, each with its scores."""
+        """Writing n tokens autoregressively, with scores at each."""
         return self.causal(n) + self.vocab(n)
 
     def continuation(self, prompt: int, steps: int) -> float:
-        """`prompt` ids read and then `steps` chosen; the last one chosen is never read."""
+        """Reading `prompt` ids and choosing `steps` more; the last one chosen is never read."""
         return self.causal(prompt + steps - 1) + self.vocab(steps) if steps else 0.0
 
     def block(self, size: int, cached: float) -> float:
@@ -95,7 +95,7 @@ LLADA_8B = TransformerShape(32, 4096, 12288, 126464, 4096, gated=True)
 
 @dataclass(frozen=True)
 class Departure:
-    """What a formula gives when read to the letter, where the printed digits are not that."""
+    """A discrepancy: the value of the formula as printed where the paper prints other digits."""
 
     gflops: float
     multiplier: float
@@ -104,7 +104,7 @@ class Departure:
 
 @dataclass(frozen=True)
 class Figure:
-    """The cost of one method; with a departure where its printed formula says something else."""
+    """The cost of one method; with a discrepancy if its printed formula gives another value."""
 
     method: str
     variant: str
@@ -126,7 +126,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a formula that the appendix prints on the way to a figure."""
+    """A part of a formula whose value the appendix prints."""
 
     name: str
     value: float
@@ -137,39 +137,39 @@ class Term:
 
 
 def reviser(shape: TransformerShape, n: float, move_fraction: float) -> float:
-    """n tokens by a Reviser of whose actions so many are moves."""
+    """Writing n tokens by a Reviser; `move_fraction` is the share of moves among its actions."""
     return shape.autoregressive(n / (1 - move_fraction))
 
 
 def diffusion(shape: TransformerShape, n: float, steps: int) -> float:
-    """SEDD, MDLM, D3PM: every step a full pass with scores at every position."""
+    """SEDD, MDLM, D3PM: every step is a full pass with scores at every position."""
     return steps * (shape.full(n) + shape.vocab(n))
 
 
 def diffusion_lm(shape: TransformerShape, n: float, steps: int, clamped: float) -> float:
-    """Continuous diffusion: rounded at the end, and at a share of the other steps."""
+    """Continuous diffusion: scores at the last step and at a share `clamped` of the other steps."""
     return steps * shape.full(n) + (1 + clamped * (steps - 1)) * shape.vocab(n)
 
 
 def sdlm(shape: TransformerShape, n: int, block: int, committed: int) -> float:
-    """Blocks proposed on a cache, of each of which `committed` tokens are kept on average."""
+    """SDLM: blocks proposed on a cache; on average `committed` tokens of each are kept."""
     passes = ceil(n / committed)
     return sum(shape.block(block, s * committed) + shape.vocab(block) for s in range(passes))
 
 
 def unmasking(shape: TransformerShape, n: float, steps: int) -> float:
-    """Dream, LLaDA: full passes, with scores only where a linear schedule leaves masks."""
+    """Dream, LLaDA: full passes, with scores only at masked positions under a linear schedule."""
     return steps * shape.full(n) + (steps + 1) / 2 * shape.vocab(n)
 
 
 def unmasking_in_blocks(shape: TransformerShape, n: int, block: int, steps: int) -> float:
-    """LLaDA from left to right in blocks: each sees all before it and is unmasked in so many steps."""
+    """LLaDA in blocks from left to right: each block attends to all text before it and is unmasked in `steps` steps."""
     ends = (min((j + 1) * block, n) for j in range(ceil(n / block)))
     return sum(steps * shape.full(end) + (steps + 1) / 2 * shape.vocab(block) for end in ends)
 
 
 def levenshtein_round(shape: TransformerShape, n: float, depth: float) -> float:
-    """One LevT round: delete, count placeholders (both through a share of the layers), fill."""
+    """One LevT round: deletion and placeholder counts (both through `depth` of the layers), then filling."""
     before, filled = 0.8 * n, 0.4 * n
     heads = before * shape.width * 2 + (before + 1) * 2 * shape.width * (LARGEST_INSERTION + 1)
     return 2 * depth * shape.full(before) + shape.full(n) + heads + shape.vocab(filled)
@@ -198,7 +198,7 @@ def mask_predict(shape: TransformerShape, n: int, rounds: int) -> float:
 
 
 def figures() -> list[Figure]:
-    """Every figure of the paper's appendix, in its order."""
+    """All figures of the paper's appendix, in its order."""
     n, ours = LENGTH, REFERENCE
     baseline = ours.autoregressive(n)
     q32, q7, llama = (shape.autoregressive(n) for shape in (QWEN_32B, QWEN_7B, LLAMA3_8B))
@@ -267,7 +267,7 @@ def _reviser_figure(move_fraction: float, baseline: float) -> Figure:
 
 
 def terms() -> list[Term]:
-    """The parts that the appendix prints, in its order."""
+    """The parts of formulas that the appendix prints, in its order."""
     n, ours = LENGTH, REFERENCE
     halving, serial = [2**power for power in range(8)], range(1, n + 1)
 
@@ -308,11 +308,11 @@ def terms() -> list[Term]:
 
 @dataclass(frozen=True)
 class MeasuredCost:
-    """What measured runs cost, as a multiple of writing the same tokens autoregressively.
+    """The cost of measured runs as a multiple of writing the same tokens autoregressively.
 
-    `predicted` is the paper's formula at the measured move fraction and mean length. `counted` adds up
-    the actions that were really taken, Stop among them. `with_prompt` counts as well what reading the
-    prompt costs both models, and that later steps attend to it.
+    `predicted` is the paper's formula at the measured move fraction and mean length. `counted` sums the actions
+    that were taken, including Stop. `with_prompt` includes the cost of reading the prompt, for both models, and of
+    attending to it in later steps.
     """
 
     runs: int
@@ -325,7 +325,7 @@ class MeasuredCost:
 
 
 def measure(shape: TransformerShape, walks: Sequence[Walk]) -> MeasuredCost:
-    """Predicted against counted, for runs of a model of this shape."""
+    """The predicted and the counted cost of runs of a model of this shape."""
     written = [walk for walk in walks if walk.tokens]
     if not written:
         raise ReviserError("no run has written a token, so there is nothing to compare with")
@@ -348,7 +348,7 @@ def measure(shape: TransformerShape, walks: Sequence[Walk]) -> MeasuredCost:
 
 
 def find_shape(name: str | None) -> TransformerShape:
-    """The shape of a preset or of a kept model; without a name, the paper's reference model."""
+    """The shape of a preset or of a stored model; without a name, that of the paper's reference model."""
     if name is None:
         return REFERENCE
     from reviser.checkpoints import find_model, inspect
@@ -358,7 +358,7 @@ def find_shape(name: str | None) -> TransformerShape:
 
 
 def paper_report(*, as_json: bool, with_terms: bool) -> str:
-    """Every figure of the appendix, from the formulas and as printed."""
+    """A report of all figures of the appendix, computed and as printed."""
     computed = figures()
     if as_json:
         rows = [figure.to_dict() for figure in computed]
@@ -414,7 +414,7 @@ def terms_table(computed: Sequence[Term]) -> Table:
 
 
 def _departures(computed: Sequence[Figure]) -> str:
-    """Where other digits than the printed ones come out, by reason."""
+    """The figures whose computed digits differ from the printed ones, by reason."""
     reasons: dict[str, list[str]] = {}
     for figure in computed:
         if departure := figure.departure:
@@ -432,7 +432,7 @@ def digits(value: float) -> str:
 
 
 def measured_report(model: str | None, file: Path, *, as_json: bool) -> str:
-    """What the runs in a trajectory file cost, for each model that it names."""
+    """A report of the cost of the runs in a trajectory file, for each model in it."""
     shape = find_shape(model)
     groups = by_model(walks(load_trajectories(file, read_utf8(file))))
     measured = {name: measure(shape, group) for name, group in groups.items()}

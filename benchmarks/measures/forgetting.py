@@ -1,10 +1,10 @@
-"""How much a model forgot of its base: the perplexity of texts, read from left to right, beside the base's.
+"""Forgetting: the perplexity of texts read from left to right under a model, relative to that under its base.
 
     python -m benchmarks forgetting TEXTS… --base BASE [--model MODEL] [--texts 60] [--given 35] [--write FILE]
 
-TEXTS are files of documents that neither training nor base was tuned on, one kind of text in each. Of every
-document the first tokens are given and the rest is measured, up to `--longest`. A model that moves may do other
-things than insert the next token. So its perplexity is told twice: as it is, and among insertions alone.
+TEXTS are files of documents that neither the training nor the base has seen, one kind of text in each. The first
+tokens of every document are given and the rest is measured, up to `--longest`. A model that moves has other actions
+than inserting the next token, so its perplexity is given twice: over all actions, and over insertions alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RESAMPLINGS = 1000
 
 @dataclass(frozen=True)
 class TextReading:
-    """Nats of the measured tokens of each text, as a model reads them."""
+    """The loss in nats of the measured tokens of each text under a model."""
 
     nats: tuple[float, ...]
     tokens: tuple[int, ...]
@@ -46,7 +46,7 @@ class TextReading:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A perplexity as a multiple of another, with the interval that 95 % of resampled texts lie in."""
+    """The ratio of two perplexities, with the interval that contains 95 % of the resampled ratios."""
 
     value: float
     low: float
@@ -57,7 +57,7 @@ class Ratio:
 
 
 def ratio_of(model: TextReading, base: TextReading) -> Ratio:
-    """How many times the base's perplexity a model has on the same texts."""
+    """The ratio of a model's perplexity to its base's on the same texts."""
     if model.tokens != base.tokens:
         raise ReviserError("both models must have read the same tokens")
     differences = np.array(model.nats) - np.array(base.nats)
@@ -70,7 +70,7 @@ def ratio_of(model: TextReading, base: TextReading) -> Ratio:
 
 @torch.inference_mode()
 def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, insertions: bool) -> TextReading:
-    """Let a model read texts from left to right; `insertions`: as if it could do nothing else than insert."""
+    """Reads texts from left to right; with `insertions`, probabilities are normalised over insertions alone."""
     vocabulary = checkpoint.vocabulary
     acts = bool(vocabulary.kinds - {"insert"})
     # A base knows no start marker, nor what the rows of actions mean.
@@ -88,14 +88,14 @@ def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, 
 
 
 def tokens_of(source: str, checkpoint: Checkpoint, *, texts: int, given: int, longest: int) -> list[list[int]]:
-    """The first documents of a source that are long enough, as tokens."""
+    """The first `texts` documents of a source that are long enough, as tokens."""
     encoded = (checkpoint.tokenizer.encode(text)[:longest] for text in documents(source))
     return list(islice((ids for ids in encoded if len(ids) >= 2 * given), texts))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForgettingOptions:
-    """Options of the measure: texts, two models, and how many tokens of how many documents they read."""
+    """Options of the measure: texts, model and base, and the numbers of documents and tokens."""
 
     sources: Annotated[tuple[str, ...], Argument("files of documents, one kind in each")]
     base: Annotated[str, Option("the model that was trained further: a folder or a GGUF file")]
@@ -107,7 +107,7 @@ class ForgettingOptions:
 
 
 def run(chosen: ForgettingOptions) -> None:
-    """Print the table, and write it where that is asked for."""
+    """Prints the table, and writes it to a file if asked to."""
     print(forgotten(chosen))
 
 
@@ -135,7 +135,8 @@ def forgotten(chosen: ForgettingOptions) -> str:
     return text
 
 
-_EXPLAINED = """Perplexity of texts read from left to right, each behind its first tokens. A ratio of 1 means that nothing was
+_EXPLAINED = """\
+Perplexity of texts read from left to right, each behind its first tokens. A ratio of 1 means that nothing was
 forgotten. The interval holds 95 % of the ratios of resampled texts.
 """
 

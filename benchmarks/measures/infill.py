@@ -1,10 +1,10 @@
-"""How well gaps are filled: does the text behind a gap follow from what was put into it?
+"""The quality of infills: the perplexity of the text after a gap, given the filling.
 
     python -m benchmarks infill [MODEL …] --evaluator BASE [--data TEXTS] [--tries 3]
 
-TEXTS are held-out documents. Each is cut into what stands before a gap of 40 tokens, the gap, and what stands
-behind it. Models fill it as `reviser infill` does. The score is the perplexity of the first tokens behind the gap
-under the evaluator, given all that stands before them.
+TEXTS are held-out documents. Each is cut into the text before a gap of 40 tokens, the gap, and the text after it.
+Models fill the gap as `reviser infill` does. The score is the perplexity of the first tokens after the gap under
+the evaluator, given all text before them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_ACTIONS = 96
 
 @dataclass(frozen=True)
 class GapPassage:
-    """A text with a gap in it; the first of what stands behind it is `scored`."""
+    """A text with a gap; `scored` is the beginning of the text after it."""
 
     before: str
     gap: str
@@ -42,7 +42,7 @@ class GapPassage:
 
 @dataclass(frozen=True)
 class Report:
-    """One way of filling, over all passages; `beaten` is the share that real text joins no better."""
+    """The figures of one way of filling over all passages; `beaten` is the share where real text is no better."""
 
     name: str
     passages: int
@@ -54,7 +54,7 @@ class Report:
 
 
 def passages_of(texts: Iterator[str], tokenizer: Tokenizer, count: int) -> list[GapPassage]:
-    """A passage from the beginning of each text that is long enough."""
+    """Makes a passage from the beginning of each text that is long enough."""
     cuts = (0, PREFIX_TOKENS, GAP_TOKENS, SCORED_TOKENS, SUFFIX_TOKENS - SCORED_TOKENS)
 
     def cut(text: str) -> GapPassage | None:
@@ -69,7 +69,7 @@ def passages_of(texts: Iterator[str], tokenizer: Tokenizer, count: int) -> list[
 
 
 def fill(engine: Engine, passage: GapPassage, sampler: Sampler, tries: int) -> tuple[str, bool]:
-    """What a model puts into a gap, and whether the filling has an end."""
+    """Fills a gap with a model; returns the filling and whether it ended by itself."""
     before, behind = passage.before, passage.scored + passage.behind
     run = engine.session(before + behind).infill(len(before), sampler=sampler, max_actions=MAX_ACTIONS, tries=tries)
     for _ in run:
@@ -78,13 +78,13 @@ def fill(engine: Engine, passage: GapPassage, sampler: Sampler, tries: int) -> t
 
 
 def costs(evaluator: Evaluator, passages: Sequence[GapPassage], gaps: Sequence[str]) -> list[float]:
-    """The mean loss of the first tokens behind each gap, in nats."""
+    """The mean loss in nats of the first tokens after each gap."""
     texts = [PromptedText(passage.before + gap, passage.scored) for passage, gap in zip(passages, gaps, strict=True)]
     return [loss.total / max(len(loss.nats), 1) for loss in evaluator.losses(texts)]
 
 
 def report(name: str, losses: Sequence[float], real: Sequence[float], sizes: Sequence[int], ended: float) -> Report:
-    """The figures of one way of filling; `real` are the losses after the real text."""
+    """Computes the figures of one way of filling; `real` are the losses after the real text."""
     return Report(
         name,
         len(losses),
@@ -98,7 +98,7 @@ def report(name: str, losses: Sequence[float], real: Sequence[float], sizes: Seq
 
 @dataclass(frozen=True, kw_only=True)
 class GapOptions:
-    """Which models fill which gaps."""
+    """Options of the measure: models, texts and evaluator."""
 
     models: Annotated[tuple[str, ...], Argument("as for reviser infill --model")] = ("default",)
     evaluator: Annotated[str, Option("reads what stands behind the gaps")] = "smollm2"
@@ -110,7 +110,7 @@ class GapOptions:
 
 
 def run(chosen: GapOptions) -> None:
-    """Fill the gaps, and print the figures of each way as a line of JSON."""
+    """Fills the gaps and prints the figures of each way as a line of JSON."""
     engines = [load_engine(model) for model in chosen.models]
     tokenizer = engines[0].tokenizer
     passages = passages_of(iter(texts_of(chosen.data, Setup())), tokenizer, chosen.passages)

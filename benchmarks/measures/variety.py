@@ -1,4 +1,4 @@
-"""How varied texts are: distinct n-grams within a text and over all of them, and what is repeated."""
+"""The variety of texts: distinct n-grams within a text and over all texts, and repetition."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Variety:
     """Figures over texts; n-grams are of tokens.
 
     `distinct_n` is the mean over texts of the share of a text's n-grams that occur in it for the first
-    time, and `repeated_4` what is missing to 1 for n = 4. `distinct_n_overall` is the same share over
-    the n-grams of all texts together, which falls when texts resemble one another. `looping` is the
-    share of the texts that end in a loop: the same up to 16 tokens at least three times over.
+    time, and `repeated_4` is 1 minus this share for n = 4. `distinct_n_overall` is the same share over the
+    n-grams of all texts together, which falls when texts resemble one another. `looping` is the share of
+    texts that end in a loop: the same up to 16 tokens at least three times in a row.
     """
 
     texts: int

@@ -1,1 +1,1 @@
-"""How well next edits are foretold: sessions of people, of whose edits the first are shown."""
+"""The benchmark of next edits: predictions after the first edits of people's sessions."""

@@ -1,4 +1,4 @@
-"""Cases of next edits: a session whose first edits were made, and whether a change is one that its author made next."""
+"""Cases of next edits: a session with some edits made, and the check whether a change is one of its author's next."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from training.edits.sessions.session import EditSession, halfway
 
 @dataclass(frozen=True)
 class NextEditCase:
-    """The text after some edits of a session.
+    """The state of a session after some of its edits.
 
-    `made` are these edits by their places in the text, the latest last, and `to_come` the author's later ones without
-    what their old and new texts share at their ends. `repeated` are those of them that repeat a made one to the
-    letter.
+    `made` are these edits at their places in the current text, the latest last, and `to_come` the author's later
+    ones, trimmed of what old and new text share at their ends. `repeated` are those of `to_come` that repeat a made
+    edit exactly.
     """
 
     text: str
@@ -48,7 +48,7 @@ def case_with(session: EditSession, made: Sequence[int]) -> NextEditCase:
 
 
 def right_edits(case: NextEditCase, change: Edit) -> list[Edit]:
-    """The author's edits that a change makes, whole and nothing else; none if it is wrong."""
+    """The author's edits that a change consists of; empty if the change does anything else."""
     change = change.core
     near = [edit for edit in case.to_come if edit.start <= change.end and edit.end >= change.start]
     for chosen in [near, *([edit] for edit in near)]:
@@ -64,7 +64,7 @@ def _same_text(text: str, change: Edit, edits: Sequence[Edit]) -> bool:
 
 
 def _applied(text: str, low: int, high: int, changes: Sequence[Edit]) -> str:
-    """The text from `low` to `high` with changes made, which are in order."""
+    """The text from `low` to `high` after the changes, which are in order of place."""
     parts, done = [], low
     for change in changes:
         parts += [text[done : change.start], change.new]

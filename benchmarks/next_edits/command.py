@@ -1,12 +1,12 @@
-"""How well next edits are foretold: the first edits of real sessions are made, and what is suggested is compared with
-what their authors did next.
+"""The benchmark of next edits: after the first edits of real sessions, suggestions are compared with the authors'
+next edits.
 
     reviser bench next-edit SESSIONS… [--model MODEL] [--sessions 400] [--json] [--write FILE]
 
-A session is one commit's edits of one file. Its first one, two or three edits are made; the whole document is looked
-at. A suggestion is right if it makes an edit that the author made, with the same old and new text in the same place;
-a place that the author forgot counts as wrong. Of each document one session is taken. Sessions of a single edit, which
-nothing follows, are counted apart: of them, the share counts in which something is suggested.
+A session is one commit's edits of one file. Its first one, two or three edits are made, and suggestions for the whole
+document are computed. A suggestion is right if it makes an edit that the author made, with the same old and new text
+in the same place; a place that the author forgot counts as wrong. One session of each document is used. Sessions of a
+single edit, which nothing follows, are counted separately, by the share of them for which something is suggested.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _COLUMNS = ("edits made", "way", "suggestions", "right", "precision", "of all ed
 
 @dataclass(frozen=True, kw_only=True)
 class NextEditOptions:
-    """Which sessions are foretold, and by what."""
+    """Options of the benchmark: sessions and model."""
 
     files: Annotated[
         tuple[Path, ...], Argument("files of sessions (JSON lines, perhaps compressed)", metavar="SESSIONS")
@@ -57,7 +57,7 @@ class NextEditOptions:
 
 
 def run(options: NextEditOptions) -> None:
-    """Measure, and print a table or JSON."""
+    """Runs the benchmark and prints a table or JSON."""
     chosen = ChosenSessions.of(options.files, options.sessions, options.seed)
     following = follower(load_engine(options.model) if options.model else None)
     least = following.judgement.confidence if options.confidence is None else options.confidence
@@ -132,7 +132,7 @@ def _summary(
     single: NextEditScore,
     options: NextEditOptions,
 ) -> dict[str, object]:
-    """What is told as JSON; intervals are of 95 %."""
+    """The JSON object of the results; intervals are of 95 %."""
     return {
         "ways": [
             {
@@ -158,6 +158,6 @@ def _summary(
 
 
 def _numbers(found: ShareInterval) -> list[float | None]:
-    """The share and its interval; no share where nothing was counted."""
+    """The share and its interval as a list; the share is None if nothing was counted."""
     share = None if found.share != found.share else round(found.share, 4)
     return [share, round(found.low, 4), round(found.high, 4)]

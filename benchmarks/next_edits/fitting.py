@@ -1,11 +1,11 @@
-"""A judgement of next edits is fitted to what the authors of sessions did: how likely each possible repeat was made.
+"""The fitting of the judgement of next edits: the probability that an author makes a possible repeat.
 
     python -m benchmarks judgement SESSIONS… [--model MODEL] [--precision 0.85] [--out FILE]
 
-Of each session one, two, three and all of its edits are made, most often from top to bottom. All places where they could
-be repeated count, in whole documents, so that the judgement knows how seldom that is right. The least confidence that is
-shown comes from other documents than the weights, whose authors went on: the smallest one at which so large a share of what
-is shown is right.
+One, two, three and all edits of each session are made, mostly from top to bottom. All places of the whole document
+where they could be repeated are candidates, so that the judgement learns how seldom a repeat is right. The minimum
+confidence is fitted on other documents than the weights, those whose authors made more edits: it is the smallest one
+at which the share of right suggestions reaches `--precision`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _HELD_BACK: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class JudgementOptions:
-    """What the judgement is fitted to, and where it goes."""
+    """Options of the fit: sessions, precision and output file."""
 
     files: Annotated[
         tuple[Path, ...], Argument("files of sessions (JSON lines, perhaps compressed)", metavar="SESSIONS")
@@ -100,7 +100,7 @@ def run(options: JudgementOptions) -> None:
 
 
 def _jobs(sessions: Iterable[EditSession], seed: int) -> Iterator[_FitJob]:
-    """Of each session one, two, three and all edits made."""
+    """Yields the jobs of each session: one, two, three and all edits made."""
     for number, session in enumerate(sessions):
         random = KeyedRandom(seed, number)
         count = len(session.edits)
@@ -131,8 +131,8 @@ def _measured(job: _FitJob, reader: NextEditReader | None) -> MeasuredCase:
 
 
 def fitted_to(cases: Sequence[MeasuredCase], precision: float, model: str = "") -> NextEditJudgement:
-    """The judgement that fits the cases best, and the least confidence that has the precision in cases which it was
-    not fitted to."""
+    """Fits the judgement to some of the cases, and its minimum confidence, which reaches the precision, to the
+    others."""
     if not any(map(any, (case.right for case in cases))):
         raise ReviserError("in these sessions no edit is repeated: there is nothing to fit")
     confidences: list[float] = []
@@ -148,7 +148,7 @@ def fitted_to(cases: Sequence[MeasuredCase], precision: float, model: str = "") 
 
 
 def _least_confidence(confidences: Floats, rights: NDArray[np.bool_], precision: float) -> float:
-    """The smallest confidence, in hundredths, from which on so large a share is right; 0.99 if none is."""
+    """The smallest confidence (a multiple of 0.01) from which on the precision is reached; 0.99 if none reaches it."""
     for hundredths in range(5, 99):
         shown = confidences >= hundredths / 100
         if shown.any() and rights[shown].mean() >= precision:
@@ -157,8 +157,7 @@ def _least_confidence(confidences: Floats, rights: NDArray[np.bool_], precision:
 
 
 def _fit(cases: Sequence[MeasuredCase], model: str) -> NextEditJudgement:
-    """Logistic regression with a ridge, by Newton's method. A case of many candidates counts less than each of
-    them."""
+    """Logistic regression with a ridge penalty by Newton's method; the candidates of large cases have less weight."""
     counts = Counter(name for case in cases for features in case.features for name in features)
     names = sorted(name for name, count in counts.items() if count >= _RAREST)
     columns = {name: number for number, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""What comes of next edits: of each way to propose them, which proposals are right and how much they find."""
+"""The outcomes of next edits: precision and recall of each way of proposing them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DRAWS: Final = 1000
 
 @dataclass(frozen=True)
 class NextEditOutcome:
-    """One case: what is to come, its repeats of made edits, what was shown, what of it was right, and what it found.
+    """The counts of one case: edits to come, repeats among them, edits shown, right ones, and edits found.
 
-    `right` and `shown` are by sorts of edits.
+    `right` and `shown` are counts by sort of edit.
     """
 
     to_come: int
@@ -36,7 +36,7 @@ class NextEditOutcome:
 
 @dataclass(frozen=True)
 class NextEditScore:
-    """Outcomes taken together."""
+    """The score of many outcomes."""
 
     outcomes: Sequence[NextEditOutcome]
 
@@ -54,22 +54,22 @@ class NextEditScore:
 
     @property
     def with_some(self) -> ShareInterval:
-        """The share of cases in which something is shown."""
+        """The share of cases in which at least one edit is shown."""
         return wilson(sum(bool(one.shown) for one in self.outcomes), len(self.outcomes))
 
     def recall(self, seed: int) -> ShareInterval:
-        """The share of the edits to come that were found; cases are drawn again for the interval."""
+        """The share of the edits to come that were found; the interval is from resampled cases."""
         return _ratio([(one.found, one.to_come) for one in self.outcomes], seed)
 
     def recall_of_repeats(self, seed: int) -> ShareInterval:
         return _ratio([(one.found_repeats, one.repeats) for one in self.outcomes], seed)
 
     def precision_by_case(self, seed: int) -> ShareInterval:
-        """The precision with an interval that knows that proposals for one document are right or wrong together."""
+        """The precision, with an interval from resampled cases because the proposals of one document are correlated."""
         return _ratio([(sum(one.right.values()), sum(one.shown.values())) for one in self.outcomes], seed)
 
     def of_sort(self, sort: EditSort) -> tuple[int, int]:
-        """How many were shown of one sort, and how many were right."""
+        """The number of edits shown of one sort, and the number of right ones."""
         return (
             sum(one.shown.get(sort, 0) for one in self.outcomes),
             sum(one.right.get(sort, 0) for one in self.outcomes),
@@ -77,7 +77,7 @@ class NextEditScore:
 
 
 def _ratio(pairs: Sequence[tuple[int, int]], seed: int) -> ShareInterval:
-    """A ratio of sums, with an interval by drawing the pairs again."""
+    """A ratio of sums, with an interval from resampled pairs."""
     numbers = np.array(pairs, dtype=float).reshape(-1, 2)
     total = numbers.sum(axis=0)
     value = float(total[0] / total[1]) if total[1] else 0.0
@@ -108,24 +108,24 @@ def outcome_of(case: NextEditCase, proposed: Iterable[Edit]) -> NextEditOutcome:
 
 
 def edited(case: NextEditCase) -> EditedDocument:
-    """A case as a document in which edits were made."""
+    """The case as an edited document."""
     format = format_of(case.path or "a.md")
     return EditedDocument(case.text, Format.MARKDOWN if format is Format.UNKNOWN else format, case.made)
 
 
 def last_replaced(case: NextEditCase) -> list[Edit]:
-    """Find and replace with the last edit, letter by letter."""
+    """The proposals of find and replace with the last edit, by exact match."""
     found = repeats(case.text, case.shown[-1:], case.taken)
     return [one.change for one in found if one.way is RepeatWay.EXACT]
 
 
 def all_replaced(case: NextEditCase) -> list[Edit]:
-    """All places where any edit could be repeated."""
+    """The proposals to repeat every made edit wherever that is possible."""
     return [one.change for one in repeats(case.text, case.shown, case.taken)]
 
 
 def followed(follower: EditFollower, least: float) -> Proposing:
-    """What a follower suggests at a confidence."""
+    """The proposals of a follower with at least the confidence `least`."""
 
     def propose(case: NextEditCase) -> list[Edit]:
         return [one.edit for one in follower.suggestions(edited(case), least)]
@@ -134,5 +134,5 @@ def followed(follower: EditFollower, least: float) -> Proposing:
 
 
 def judged(follower: EditFollower, case: NextEditCase) -> list[JudgedEdit]:
-    """All that a follower finds for a case, of which none touches another."""
+    """All edits that a follower finds for a case, without overlap."""
     return chosen(follower.judged(edited(case)), 0.0)

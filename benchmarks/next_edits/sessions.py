@@ -1,4 +1,4 @@
-"""The sessions that next edits are measured on: one of each document, those of a single edit apart."""
+"""The choice of sessions for measuring next edits: one per document, those of a single edit apart."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from training.edits.sessions.session import EditSession, read_sessions
 
 @dataclass(frozen=True)
 class ChosenSessions:
-    """Sessions with edits to come after the first, and those of a single edit, which nothing follows."""
+    """Sessions of several edits, and sessions of a single edit."""
 
     several: list[EditSession]
     single: list[EditSession]
 
     @classmethod
     def of(cls, files: Iterable[Path], most: int, seed: int) -> ChosenSessions:
-        """Sessions of files, at most so many of both sorts from each; ReviserError if there are none."""
+        """Chooses at most `most` sessions of each sort from each file; raises `ReviserError` if there are none."""
         several: list[EditSession] = []
         single: list[EditSession] = []
         for path in files:
@@ -38,7 +38,7 @@ def _can_be_shown(session: EditSession) -> bool:
 
 
 def _drawn(sessions: Iterable[EditSession], most: int, seed: int) -> list[EditSession]:
-    """One session of each document, at most so many."""
+    """Draws one session of each document, at most `most` in all."""
     random = KeyedRandom(seed)
     unique: dict[str, list[EditSession]] = {}
     for session in sessions:

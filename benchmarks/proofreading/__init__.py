@@ -1,1 +1,1 @@
-"""How well a program proofreads: sets of learners' sentences, their scores, and programs to compare."""
+"""The benchmark of proofreading: sets of learners' sentences, their scores, and programs to compare."""

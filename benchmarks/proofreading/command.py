@@ -1,4 +1,4 @@
-"""The command that measures programs that proofread: arguments, the sets' licences, and files of results."""
+"""The command of the proofreading benchmark: options, the sets' licences, and the files of results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PUBLIC = ",".join(sets.SETS)
 
 @dataclass(frozen=True, kw_only=True)
 class ProofreadingOptions:
-    """Which programs correct which sets, and where the results go."""
+    """Options of the benchmark: programs, sets and output files."""
 
     sets: Annotated[str | None, Option("public sets, with commas between", metavar="NAMES", default=_PUBLIC)] = None
     correctors: Annotated[
@@ -53,7 +53,7 @@ class ProofreadingOptions:
 
 
 def run(arguments: ProofreadingOptions) -> int:
-    """Measure as the options say; 1 if something that was asked for is missing."""
+    """Runs the benchmark; returns 1 if something that was asked for is missing, else 0."""
     command = shlex.join(["reviser", "bench", "proofreading", *arguments.words])
     correctors = arguments.correctors.split(",") if arguments.correctors else list(NAMES)
     for name in correctors:
@@ -93,7 +93,7 @@ def _chosen_sets(arguments: ProofreadingOptions) -> list[ProofSet | MistakeSet]:
 
 
 def get_sets(*, agreed: bool) -> None:
-    """Fetch the sets, once the user has agreed to their licences."""
+    """Fetches the sets after the user has agreed to their licences."""
     if sets.are_here():
         return
     if not agreed:
@@ -106,7 +106,7 @@ def get_sets(*, agreed: bool) -> None:
 
 
 def write_plain(chosen: Sequence[ProofSet | MistakeSet], folder: Path) -> None:
-    """The sentences as plain text, one on each line: SET.txt, and SET-refs.txt with finished ones."""
+    """Writes the sentences as plain text, one per line: SET.txt, and the corrected ones as SET-refs.txt."""
     _make(folder)
     for set in chosen:
         _write_lines(folder / f"{set.name}.txt", set.sources)
@@ -146,5 +146,5 @@ def _tell(results: Sequence[CorrectorResult], arguments: ProofreadingOptions, co
 
 
 def _figures(result: CorrectorResult) -> dict[str, object]:
-    """The JSON object of a result: no sentence of any set."""
+    """The JSON object of a result; it contains no sentence of any set."""
     return {key: value for key, value in asdict(result).items() if key != "examples"}

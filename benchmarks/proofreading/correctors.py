@@ -1,6 +1,6 @@
 """Programs that correct plain sentences, behind one protocol: our models, Harper, typos, codespell, and files.
 
-A file holds what a program on another machine made of the sentences, one on each line.
+A file has the sentences as corrected by a program on another machine, one per line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HARPER = "harper.js@2.10"
 
 
 class Corrector(Protocol):
-    """A program that is given plain sentences and gives back each, corrected or as it was."""
+    """A program that gets plain sentences and returns each, corrected or unchanged."""
 
     @property
     def name(self) -> str: ...
@@ -34,11 +34,11 @@ class Corrector(Protocol):
 
 
 class NotInstalled(ReviserError):
-    """A program that is not here to be compared."""
+    """The error of a program that is not installed."""
 
 
 class Unchanged:
-    """Leaves everything alone."""
+    """A corrector that changes nothing."""
 
     name = "unchanged"
 
@@ -47,7 +47,7 @@ class Unchanged:
 
 
 class ReviserCorrector:
-    """A model that was trained to revise, as `reviser revise` uses it."""
+    """A reviser model, used as `reviser revise` does."""
 
     def __init__(
         self, name: str, model: str | None, confidence: float | None = None, calibration: Path | None = None
@@ -102,7 +102,7 @@ class Harper:
 
 
 def _folder_of_harper(node: str) -> Path:
-    """The folder of the package: where NODE_PATH, this folder or npm's global one has it."""
+    """The folder of the npm package in NODE_PATH, this folder or npm's global one."""
     npm = shutil.which("npm")
     everywhere = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False).stdout if npm else ""
     named = filter(None, os.environ.get("NODE_PATH", "").split(os.pathsep))
@@ -135,7 +135,7 @@ class _OnFile:
 
 
 class Codespell(_OnFile):
-    """codespell with the dictionary it has on; words with several corrections are left alone."""
+    """codespell with its default dictionary; words with several corrections are left alone."""
 
     _arguments = ("--write-changes",)
 
@@ -144,7 +144,7 @@ class Codespell(_OnFile):
 
 
 class Typos(_OnFile):
-    """typos, in English as it comes."""
+    """typos with its default settings."""
 
     _arguments = ("--write-changes", "--isolated", "--no-ignore")
 
@@ -153,7 +153,7 @@ class Typos(_OnFile):
 
 
 class FromFile:
-    """What was made elsewhere: a file with a line for each sentence."""
+    """The output of another program: a file with a line for each sentence."""
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
@@ -183,7 +183,7 @@ _AT = re.compile(r"reviser@(0(?:\.\d+)?|1(?:\.0+)?)")
 
 @cache
 def _program(given: str) -> Corrector:
-    """A program, started once for all sets."""
+    """Starts a program, once for all sets."""
     if at := _AT.fullmatch(given):
         return ReviserCorrector(given, None, float(at[1]))
     match = _OTHER.fullmatch(given)
@@ -195,7 +195,7 @@ def _program(given: str) -> Corrector:
 
 
 def check_name(given: str) -> None:
-    """Refuse a corrector that there cannot be."""
+    """Raises `ReviserError` if there is no corrector of this name."""
     if given not in _NAMES and not _OTHER.fullmatch(given) and not _AT.fullmatch(given):
         raise ReviserError(
             f"there is no corrector {given}; there are {', '.join(NAMES)}, "
@@ -204,7 +204,7 @@ def check_name(given: str) -> None:
 
 
 def shown_name(given: str) -> str:
-    """What a corrector is called in tables."""
+    """The name of a corrector in tables."""
     match = _OTHER.fullmatch(given)
     return (match[2] or Path(match[3]).stem) if match else given
 

@@ -13,7 +13,7 @@ from reviser.core.errors import ReviserError
 
 
 class ErrantMissing(ReviserError):
-    """ERRANT or its model of English is not installed."""
+    """The error of a missing ERRANT or of its missing English model."""
 
 
 @cache
@@ -41,7 +41,7 @@ Made = tuple[int, int, str]
 
 
 def made_edits(source: Tokens, output: Tokens) -> list[Made]:
-    """What a corrector changed, aligned and merged by ERRANT's rules."""
+    """The edits of a corrector, aligned and merged by ERRANT's rules."""
     if source == output:
         return []
     annotator = _annotator()
@@ -53,7 +53,7 @@ def made_edits(source: Tokens, output: Tokens) -> list[Made]:
 def counts(
     source: Tokens, output: Tokens, annotations: Sequence[Sequence[AnnotatedEdit]]
 ) -> list[tuple[int, int, int]]:
-    """For each annotator: edits that are right, edits made, edits wanted."""
+    """For each sentence and annotator: the numbers of right edits, edits made and edits wanted."""
     made = made_edits(source, output)
     found = []
     for edits in annotations:

@@ -1,4 +1,4 @@
-"""Sentences that show what a corrector does: changes that are right, wrong and harmful, and mistakes it misses."""
+"""Example sentences for a corrector's changes (right, wrong, harmful) and for missed mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviser.proofreading.suggestion import Suggestion
 
 
 class Verdict(StrEnum):
-    """What a sentence is an example of."""
+    """The kind of example that a sentence is."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -31,7 +31,7 @@ EXPLAINED = {
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, what became of it and what a person made of it."""
+    """A sentence with the corrector's and a person's correction."""
 
     source: str
     made: str
@@ -39,7 +39,7 @@ class Example:
 
 
 def verdicts(source: str, made: str, references: Sequence[str]) -> set[Verdict]:
-    """What a sentence shows; a change is right if any reference has it."""
+    """The verdicts of a sentence; a change is right if any reference has it."""
     corrections = changes(source, made)
     by_reference = [changes(source, reference) for reference in references]
     wanted = [change for several in by_reference for change in several]
@@ -67,7 +67,7 @@ def _overlap(one: Suggestion, other: Suggestion) -> bool:
 def examples(
     sources: Sequence[str], made: Sequence[str], references: Sequence[Sequence[str]], count: int
 ) -> dict[Verdict, list[Example]]:
-    """Up to `count` sentences of each verdict, drawn the same way every time."""
+    """Draws up to `count` sentences of each verdict; the draw is always the same."""
     order = list(range(len(sources)))
     random.Random(0).shuffle(order)
     found: dict[Verdict, list[Example]] = {verdict: [] for verdict in Verdict}

@@ -44,7 +44,7 @@ def _published_draws(sentences: int, references: int) -> Counts:
 
 
 def gleu_row(given: Sequence[str], made: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """What GLEU adds up, for one text as words: n-grams that match, n-grams there are, and both lengths."""
+    """The sums of GLEU for one text in words: matching n-grams, all n-grams, and both lengths."""
     matched, possible = [], []
     for order in ORDERS:
         old, new, right = (_ngrams(text, order) for text in (given, made, wanted))
@@ -59,7 +59,7 @@ def _ngrams(text: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def gleu_of(summed: Floats) -> Floats:
-    """GLEU from sums of such rows, of any leading shape; 0 where nothing matches."""
+    """GLEU from sums of the rows of `gleu_row`, of any leading shape; 0 where nothing matches."""
     orders = len(ORDERS)
     matched, possible = summed[..., :orders], summed[..., orders : 2 * orders]
     made, wanted = summed[..., -2], summed[..., -1]

@@ -1,8 +1,8 @@
-"""Corrects files of plain sentences, one on each line, by several processes: for machines with many cores.
+"""The correction of files of plain sentences, one per line, by several processes.
 
 python -m benchmarks lines bea-dev.txt jfleg-test.txt --correctors reviser,reviser@0.25 --out lines
 
-`--plain-sources` of the benchmark writes such files. What becomes of SET.txt is in OUT/CORRECTOR/SET.txt, which the
+`--plain-sources` of the benchmark writes such files. The correction of SET.txt is OUT/CORRECTOR/SET.txt, which the
 benchmark scores as `file:CORRECTOR=OUT/CORRECTOR`.
 """
 
@@ -31,7 +31,7 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True)
 class LinesOptions:
-    """Which files are corrected, by which programs, and where the lines go."""
+    """Options of the command: files, programs and output folder."""
 
     files: Annotated[tuple[Path, ...], Argument("sentences, one on each line", metavar="FILE")] = ()
     correctors: Annotated[str, Option("with commas between", metavar="NAMES")] = "reviser"
@@ -40,7 +40,7 @@ class LinesOptions:
 
 
 def run(options: LinesOptions) -> None:
-    """Correct as the options say."""
+    """Corrects the files according to the options."""
     if not options.files:
         raise ReviserError("name at least one file of sentences")
     if options.processes < 1:

@@ -1,10 +1,10 @@
-"""MaxMatch (Dahlmeier and Ng 2012): the edits of a corrected sentence, read as kindly as can be, against an
-annotator's.
+"""MaxMatch (Dahlmeier and Ng 2012): F0.5 of edits, with the edits of a corrected sentence chosen to match an
+annotator's best.
 
-A corrected sentence can be read as edits in many ways. Its alignments with the source (both with a
-substitution as dear as an insertion, and twice as dear, as the scorer of the CoNLL-2014 shared task has
-it) make a graph, in which neighbouring steps with at most two unchanged words among them may be one
-edit. Of all ways through the graph, the one with most of the annotator's edits counts, then the shortest.
+A corrected sentence can be split into edits in many ways. Its alignments with the source (with a substitution
+costing as much as an insertion, and twice as much, as in the scorer of the CoNLL-2014 shared task) form a graph,
+in which neighbouring steps with at most two unchanged words among them may be joined to one edit. Of all paths
+through the graph, the one with most of the annotator's edits counts, then the shortest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def m2(
 def counts(
     source: Tokens, output: Tokens, annotations: Sequence[Sequence[AnnotatedEdit]]
 ) -> list[tuple[int, int, int]]:
-    """For each annotator: edits that are right, edits made, edits wanted."""
+    """For each sentence and annotator: the numbers of right edits, edits made and edits wanted."""
     if source == output:
         return [(0, 0, len(edits)) for edits in annotations]
     arcs = _arcs(_graph(source, output))
@@ -48,7 +48,7 @@ Made = tuple[int, int, str]
 
 
 def _graph(source: Tokens, output: Tokens) -> Steps:
-    """Every step of every best alignment, under both prices: from a place to the next, changed or not."""
+    """All steps of all best alignments under both costs: from a place to the next, changed or not."""
     steps: Steps = {}
     seen: set[tuple[Place, Place]] = set()
     for price in (1, 2):
@@ -91,7 +91,7 @@ def _best_steps(source: Tokens, output: Tokens, price: int) -> list[tuple[Place,
 
 
 def _arcs(steps: Steps) -> dict[Place, list[tuple[Place, int, bool]]]:
-    """From each place: where one step or one joined edit can lead, its length, and whether it is no edit."""
+    """The arcs of the graph from each place: (target, length, whether nothing changes), for steps and joined edits."""
     return {start: _arcs_from(start, steps) for start in sorted(steps)}
 
 
@@ -147,7 +147,7 @@ def _best_edits(
 
 
 def _matches(made: Sequence[Made], edits: Sequence[AnnotatedEdit]) -> int:
-    """How many edits are an annotator's; each of those counts once."""
+    """The number of edits that an annotator also made; each of the annotator's counts once."""
     left = list(edits)
     for start, end, text in made:
         for edit in left:

@@ -1,4 +1,4 @@
-"""Correctors on sets: what each made of the sentences, and the scores of that."""
+"""The measurement of correctors on sets: corrections and their scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FINISHED = "refs"  # bea-dev-refs: the finished sentences of bea-dev
 
 @dataclass(frozen=True)
 class CorrectorResult:
-    """What a corrector reached on a set, by the set's score; or why there is nothing."""
+    """A corrector's score on a set, or the reason why there is none."""
 
     set: str
     corrector: str
@@ -36,7 +36,7 @@ class CorrectorResult:
 
 
 def corrected_by(corrector: Corrector, texts: list[str]) -> list[str]:
-    """What it made of the sentences; as many as there were."""
+    """The corrected sentences; raises `ReviserError` if their number is not that of the texts."""
     made = corrector.correct(texts)
     if len(made) != len(texts):
         raise ReviserError(f"{corrector.name} gave {len(made)} sentences for {len(texts)}")
@@ -44,7 +44,7 @@ def corrected_by(corrector: Corrector, texts: list[str]) -> list[str]:
 
 
 def tokens_of(set: ProofSet, made: Sequence[str]) -> list[Tokens]:
-    """Corrected plain sentences in the set's own tokens."""
+    """Converts corrected plain sentences to the set's tokens."""
     return [
         retokenise(sentence.tokens, sentence.plain, text, set.style)
         for sentence, text in zip(set.sentences, made, strict=True)
@@ -114,6 +114,6 @@ def measured_kinds(set: MistakeSet, name: str, shown: int) -> CorrectorResult:
 
 
 def left_alone(texts: Sequence[str], made: Sequence[str]) -> Interval:
-    """The share of finished sentences that were left as they are."""
+    """The share of correct sentences that were left unchanged."""
     same = np.array([old.split() == new.split() for old, new in zip(texts, made, strict=True)], np.float64)
     return interval(float(same.mean()), same[resampled(len(same))].mean(1))

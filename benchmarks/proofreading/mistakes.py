@@ -1,8 +1,8 @@
-"""Texts with known mistakes: which kinds a corrector finds, and how much of what it changes is right.
+"""Texts with known mistakes: recall by kind of mistake, and the precision of the changes.
 
-A set of one's own is a file of JSON lines, each with a text `before`, the same text `after` correction, and the
-`kind` of the mistake; without a kind, each change has the kind that its words tell. A line whose texts are
-the same is finished, and is to be left alone.
+A user's own set is a file of JSON lines, each with a text `before`, the same text `after` correction, and the
+`kind` of the mistake; without it, the kind of each change is derived from its words. If both texts are the same,
+the text is correct and should be left unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reviser.proofreading.suggestion import Suggestion
 
 @dataclass(frozen=True)
 class MistakenPassage:
-    """A text, what is to become of it, and the kind of its mistakes if that is known."""
+    """A text, its correction, and the kind of its mistakes if known."""
 
     before: str
     after: str
@@ -31,7 +31,7 @@ class MistakenPassage:
 
 @dataclass(frozen=True)
 class MistakeSet:
-    """Passages under a name, each on one line."""
+    """A named set of passages, each a single line."""
 
     name: str
     passages: tuple[MistakenPassage, ...]
@@ -43,7 +43,7 @@ class MistakeSet:
 
 @dataclass(frozen=True)
 class KindCounts:
-    """How many mistakes of a kind there are, and how many were corrected as wanted."""
+    """The number of mistakes of a kind, and the number corrected as wanted."""
 
     kind: str
     wanted: int
@@ -52,14 +52,14 @@ class KindCounts:
 
 @dataclass(frozen=True)
 class ByKind:
-    """What a corrector reached: over all changes, and the kinds, the most frequent first."""
+    """The result of a corrector: over all changes, and by kind, the most frequent first."""
 
     f: FScore
     kinds: tuple[KindCounts, ...]
 
 
 def read_mistakes(path: Path) -> MistakeSet:
-    """A set from JSON lines; line breaks and runs of spaces in a text become single spaces."""
+    """Reads a set from JSON lines; line breaks and runs of spaces in a text become single spaces."""
     passages = []
     for number, line in enumerate(read_utf8(path).splitlines(), 1):
         if not line.strip():
@@ -82,12 +82,12 @@ Place = tuple[int, int, str]
 
 
 def place_of(change: Suggestion) -> Place:
-    """What makes two changes of one text the same: where they are and what they put there."""
+    """The identity of a change of a text: its span and its new text."""
     return change.start, change.end, change.new
 
 
 def by_kind(passages: Sequence[MistakenPassage], made: Sequence[str]) -> ByKind:
-    """Changes that are right, over all and of each kind."""
+    """Counts right changes, over all and by kind."""
     counts, all_wanted, all_right = [], Counter[str](), Counter[str]()
     for passage, text in zip(passages, made, strict=True):
         wanted = changes(passage.before, passage.after)

@@ -1,4 +1,4 @@
-"""The results as tables, Markdown and a self-contained page with examples."""
+"""The results of the proofreading benchmark as tables, Markdown, and a self-contained HTML page with examples."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _kinds_table(results: Sequence[CorrectorResult]) -> Table:
 
 
 def summary(results: Sequence[CorrectorResult]) -> str:
-    """What is printed: the scores, the kinds, and what could not be measured."""
+    """The text printed in the terminal: scores, kinds, and what could not be measured."""
     parts = [scores_table(results).markdown()]
     parts += [
         f"Recall by kind of mistake, {name} (in hundredths):\n\n{table.markdown()}"
@@ -76,12 +76,12 @@ def summary(results: Sequence[CorrectorResult]) -> str:
 
 
 def markdown(results: Sequence[CorrectorResult], command: str) -> str:
-    """The results file: how it came about, and all figures; no sentence of any set."""
+    """The results file: provenance and all figures; no sentence of any set."""
     return f"# {TITLE}\n\n{provenance(command)}\n{NOTES}\n\n{summary(results)}"
 
 
 def page(results: Sequence[CorrectorResult], facts: Mapping[str, str]) -> str:
-    """The page: all figures, and examples of each corrector on each set."""
+    """The HTML page: all figures, and examples of each corrector on each set."""
     sections = [Section("Scores", (NOTES, scores_table(results)))]
     for name, table in kinds_tables(results).items():
         sections.append(Section(f"Recall by kind: {name}", ("In hundredths.", table)))

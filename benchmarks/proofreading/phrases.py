@@ -1,12 +1,12 @@
-"""How often the rules for sure mistakes are wrong: in texts that are right, and beside what people corrected.
+"""The error rate of the rules for sure mistakes, in correct texts and against people's corrections.
 
     python -m benchmarks phrases TEXTS … [--pairs bea-dev,jfleg-dev] [--most 1000000] [--seed 1] [--found FILE]
     [--write PAGE]
 
-TEXTS are good texts: JSON lines, or text files; of several, equally many words are taken, from documents in an
-order by chance. What rules find there is mostly wrong, or a mistake of the text, so all of it should be read
-(--found writes it down). Sets are those of `reviser bench proofreading`, or files of JSON lines with "before" and
-"after". There a change is right if one of the references makes it. No model is used.
+TEXTS are good texts: JSON lines, or text files. From each source the same number of words is taken, from documents in
+random order. What the rules find there is mostly a false alarm, or a mistake of the text, so all of it should be read
+(--found writes it). Sets are those of `reviser bench proofreading`, or files of JSON lines with "before" and "after".
+There a change is right if one of the references makes it. No model is used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NEAR: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class PhrasesOptions:
-    """Which texts the rules are tried on, and where the page goes."""
+    """Options of the command: texts, sets and output files."""
 
     texts: Annotated[tuple[str, ...], Argument("good texts: JSON lines or text files", metavar="TEXTS")] = ()
     pairs: Annotated[str, Option("sets, or JSON lines with before and after, with commas between", metavar="SETS")] = ""
@@ -52,7 +52,7 @@ class PhrasesOptions:
 
 @dataclass
 class Tally:
-    """What was found in some texts: how often by each rule, and where."""
+    """The findings in some texts: counts by rule, and places."""
 
     words: int = 0
     sentences: int = 0
@@ -63,7 +63,7 @@ class Tally:
 
 
 def run(chosen: PhrasesOptions) -> None:
-    """Try the rules on texts and sets, and tell."""
+    """Applies the rules to texts and sets and prints the figures."""
     if not chosen.texts and not chosen.pairs:
         raise ReviserError("name texts, or sets with --pairs")
     names = [name for name in chosen.pairs.split(",") if name]
@@ -92,7 +92,7 @@ def run(chosen: PhrasesOptions) -> None:
 
 
 def in_good_text(source: str, most: int, seed: int) -> Tally:
-    """What rules find in up to `most` words of a source."""
+    """The findings of the rules in up to `most` words of a source."""
     texts = [*documents(source)]
     random.Random(seed).shuffle(texts)
     tally = Tally()
@@ -113,7 +113,7 @@ def _found_in(paragraph: Paragraph) -> Iterator[tuple[RuleMatch, str]]:
 
 
 def in_set(name: str) -> Tally:
-    """What rules find in the sentences of a set, and how much of it is in a reference."""
+    """The findings of the rules in a set's sentences, compared with the references."""
     if _is_file(name):
         befores, afters = documents(name, "before"), documents(name, "after")
         return among_pairs(Path(name).name, ((one, [other]) for one, other in zip(befores, afters, strict=True)))
@@ -126,7 +126,7 @@ def _is_file(name: str) -> bool:
 
 
 def among_pairs(name: str, pairs: Iterable[tuple[str, Sequence[str]]]) -> Tally:
-    """What rules find in sentences that people corrected."""
+    """The findings of the rules in sentences that people corrected."""
     tally = Tally()
     for source, references in pairs:
         tally.sentences += 1
@@ -143,7 +143,7 @@ def among_pairs(name: str, pairs: Iterable[tuple[str, Sequence[str]]]) -> Tally:
 
 
 def _verdict(source: str, one: RuleMatch, offset: int, references: Sequence[str]) -> str:
-    """What the references say to a change: "right", "otherwise" if they all change the words beside it, or "left"."""
+    """A change against the references: "right", "otherwise" if all of them change the words there, or "left"."""
     placed = one._replace(start=one.start + offset, end=one.end + offset)
     after = apply(source, [placed])
     mine = {(part.start, part.end, part.new) for part in changes(source, after)}
@@ -157,7 +157,7 @@ def _verdict(source: str, one: RuleMatch, offset: int, references: Sequence[str]
 
 
 def _window(after: str, one: RuleMatch) -> str:
-    """What a change wrote, with the word before it and the word behind it."""
+    """The new text of a change with the word before and the word after it."""
     end = one.start + len(one.new)
     before = re.search(r"\S*\s*\Z", after[: one.start])
     behind = re.match(r"\s*\S*", after[end:])
@@ -177,7 +177,7 @@ def _line(where: str, one: RuleMatch, sentence: str) -> str:
 
 
 def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
-    """How often rules are found to apply, by texts and by rules."""
+    """The Markdown page: how often the rules apply, by text and by rule."""
     words = sum(tally.words for tally in good.values())
     rules = english().rules
     parts = [f"{len(rules)} rules, {sum(len(rule.ways) for rule in rules)} ways in which they match.\n"]

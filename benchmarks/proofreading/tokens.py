@@ -1,7 +1,7 @@
-"""Tokenised sentences as plain text, and corrected plain text back in the given tokens.
+"""The conversion of tokenised sentences to plain text, and of corrected plain text back to tokens.
 
-The sets come tokenised ("do n't", " ,"). A proofreader is shown plain text, and the scores want its
-corrections as tokens, where all that it left alone has the tokens it had before.
+The sets are tokenised ("do n't", " ,") but a proofreader reads plain text. The scores need its corrections as
+tokens, with the original tokens wherever the text is unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Tokens = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Style:
-    """What is a token of its own: hyphens and slashes inside words; the halves of "cannot" and "gonna"."""
+    """The tokenisation of a set: whether hyphens, slashes and the halves of "cannot" and "gonna" are tokens."""
 
     hyphens: bool = False
     halves: bool = True
@@ -25,7 +25,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Plain:
-    """A sentence as a person would type it, and where each token is in it."""
+    """A sentence as plain text, and the span of each token in it."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -44,9 +44,9 @@ _IN_DOUBT = re.compile(r"[-/\"'–—]|``|''|&raspsquo;")
 def detokenise(tokens: Sequence[str], style: Style, written: Sequence[bool] | None = None) -> Plain:
     """The sentence as plain text.
 
-    Commas, stops, brackets and contractions join what they belong to. Where a rule can only guess
-    (hyphens, slashes, quotation marks, "can not"), its author decides, if it is known of each two
-    neighbours whether they were `written` without a space between.
+    Commas, full stops, brackets and contractions are joined to their words. Where a rule can only guess
+    (hyphens, slashes, quotation marks, "can not"), the original text decides if it is known: `written` says for
+    each pair of neighbours whether there was no space between them.
     """
     typed = [_TYPED.get(token, token) for token in tokens]
     joins = _joins(tokens, typed, style)
@@ -63,7 +63,7 @@ def detokenise(tokens: Sequence[str], style: Style, written: Sequence[bool] | No
 
 
 def _joins(tokens: Sequence[str], typed: Sequence[str], style: Style) -> list[bool]:
-    """For each two neighbours, whether nothing stands between them."""
+    """For each pair of neighbours, whether they are joined without a space."""
     opens = _opening_quotes(tokens, typed)
     return [_joined(typed, opens, at, style) for at in range(len(typed) - 1)]
 
@@ -88,7 +88,7 @@ def _joined(typed: Sequence[str], opens: Sequence[bool], at: int, style: Style) 
 
 
 def _opening_quotes(tokens: Sequence[str], typed: Sequence[str]) -> list[bool]:
-    """Which tokens are quotation marks that open."""
+    """For each token, whether it is an opening quotation mark."""
     opens, inside = [False] * len(tokens), set[str]()
     for at, (token, shown) in enumerate(zip(tokens, typed, strict=True)):
         if shown not in _QUOTES:
@@ -109,12 +109,12 @@ def _opening_quotes(tokens: Sequence[str], typed: Sequence[str]) -> list[bool]:
 
 
 def _possessive(typed: Sequence[str], at: int) -> bool:
-    """Whether the apostrophe at `at` belongs to the word before it: no other one closes it."""
+    """Whether the apostrophe at `at` is a possessive, not a closing quotation mark."""
     return at > 0 and (typed[at - 1][-1:] in "sSxz" or "'" not in typed[at + 1 :])
 
 
 def retokenise(tokens: Sequence[str], plain: Plain, corrected: str, style: Style) -> Tokens:
-    """The tokens of a corrected sentence: those given where it is unchanged, new ones where it is not."""
+    """The tokens of a corrected sentence: the given ones where it is unchanged, new ones elsewhere."""
     old, new = plain.text.split(), corrected.split()
     if old == new:
         return tuple(tokens)
@@ -139,12 +139,12 @@ def retokenise(tokens: Sequence[str], plain: Plain, corrected: str, style: Style
 
 
 def _moved(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans, counted from the first of them."""
+    """The spans relative to the start of the first."""
     return [(start - spans[0][0], end - spans[0][0]) for start, end in spans]
 
 
 def _tokens_of_chunks(plain: Plain) -> list[list[int]]:
-    """The numbers of the tokens in each run of text without spaces."""
+    """The indices of the tokens in each run of text without spaces."""
     groups: list[list[int]] = []
     last = -1
     for id, (start, end) in enumerate(plain.spans):
@@ -157,7 +157,7 @@ def _tokens_of_chunks(plain: Plain) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class _Region:
-    """A changed part: the tokens that stood there, the text they were and where in it, and the new text."""
+    """A changed part: its old tokens, their text and spans in it, and the new text."""
 
     given: list[str]
     old: str
@@ -179,13 +179,13 @@ class _Region:
         return [*self.given[:first], *_reuse(self.given[first:last], shown, middle, curly), *self.given[last:]]
 
     def _kept_in_front(self, edges: set[int]) -> int:
-        """How many tokens the new text begins with, up to a place where a token of it ends."""
+        """The number of old tokens with which the new text begins, up to the end of one of its own tokens."""
         common = _alike(self.old, self.new)
         ends = [end for _, end in self.spans]
         return max((n for n, end in enumerate(ends, 1) if end <= common and end in edges), default=0)
 
     def _kept_behind(self, edges: set[int], head: int) -> int:
-        """How many tokens the new text ends with, from a place where a token of it begins."""
+        """The number of old tokens with which the new text ends, from the start of one of its own tokens."""
         longer = len(self.new) - len(self.old)
         common = _alike(self.old[::-1], self.new[::-1])
         taken = self.spans[head - 1][1] if head else 0
@@ -201,13 +201,13 @@ class _Region:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """The length of the common prefix of two texts."""
     differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     return next(differing, min(len(one), len(other)))
 
 
 def _edges(tokens: Sequence[str], text: str) -> set[int]:
-    """Where tokens begin or end in the text they were made from."""
+    """The offsets in the text at which tokens begin or end."""
     edges, at = set(), 0
     for token in tokens:
         start = text.index(token, at)
@@ -217,7 +217,7 @@ def _edges(tokens: Sequence[str], text: str) -> set[int]:
 
 
 def _reuse(given: list[str], shown: list[str], fresh: list[str], curly: bool) -> list[str]:
-    """The fresh tokens, in the given spelling of those that were there before."""
+    """The new tokens, with the given spelling for those that were there before."""
     found: list[str] = []
     for tag, low, high, start, end in SequenceMatcher(None, shown, fresh, autojunk=False).get_opcodes():
         found += given[low:high] if tag == "equal" else _quoted(fresh[start:end], curly)
@@ -225,7 +225,7 @@ def _reuse(given: list[str], shown: list[str], fresh: list[str], curly: bool) ->
 
 
 def _quoted(tokens: list[str], curly: bool) -> list[str]:
-    """Quotation marks as Treebank tokens have them, in sentences that have such."""
+    """Converts quotation marks to Treebank tokens in sentences that use them."""
     if not curly:
         return tokens
     return [
@@ -244,7 +244,7 @@ _TOGETHER = re.compile(r"(can)(not)|(gon)(na)|(wan)(na)|(got)(ta)", re.IGNORECAS
 
 
 def tokenise(text: str, style: Style, *, ends_sentence: bool) -> list[str]:
-    """New text in the style of the given tokens; only marks around words, and contractions, are split off."""
+    """Tokenises new text in the set's style; only punctuation around words and contractions are split off."""
     chunks = text.split()
     return [
         token

@@ -1,1 +1,1 @@
-"""The continuation protocol: its texts, records, run folders and cache."""
+"""The continuation protocol: texts, records, run folders and cache."""

@@ -1,6 +1,6 @@
-"""What a benchmark run is made of: prompts, what was written after them, and what judges said of it.
+"""The records of a benchmark run: prompts, continuations and judgements.
 
-Every record is a value that one line of JSON holds, so that a run folder can be read by anything.
+Every record is one line of JSON, so that other programs can read a run folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Prompt:
-    """The beginning of a real text, as GPT-2 tokens and as text, and how the text really went on."""
+    """The beginning of a real text, as GPT-2 tokens and as text, with its real continuation."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Continuation:
-    """What a contestant wrote after a prompt.
+    """A contestant's continuation of a prompt.
 
     `tokens` are the continuation's, in the contestant's own vocabulary. `actions` are the ids that a
     Reviser chose after its prompt was seeded; other contestants have none.
@@ -57,7 +57,7 @@ class Continuation:
 
 @dataclass(frozen=True)
 class Scored:
-    """What an evaluator made of one continuation: its loss in nats, its tokens and its bytes."""
+    """An evaluator's measure of one continuation: loss in nats, number of tokens and number of bytes."""
 
     prompt_id: str
     contestant: str
@@ -70,10 +70,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge said of two contestants' continuations of one prompt.
+    """A judge's verdict on two contestants' continuations of one prompt.
 
-    `order` says how they were shown ("swapped": `second` came first); the verdict names the
-    contestant, whatever the order was.
+    `order` is the order in which they were shown ("swapped": `second` came first); the verdict is about the
+    contestants, independent of the order.
     """
 
     prompt_id: str
@@ -88,7 +88,7 @@ class Judgement:
 class Contestant(Protocol):
     """A model that continues prompts.
 
-    What it writes after a prompt depends on the prompt and the seed, and not on the prompts beside it.
+    A continuation depends on the prompt and the seed, and not on the other prompts of the call.
     """
 
     @property
@@ -96,15 +96,15 @@ class Contestant(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with what makes it this model: its weights, and how they are used."""
+        """An identifier that changes with the weights and how they are used."""
 
     def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
-        """One generation for each prompt, in any order, each yielded as soon as it is known."""
+        """Yields one continuation for each prompt, in any order, as soon as it is complete."""
 
 
 @runtime_checkable
 class Editing(Protocol):
-    """What else a contestant knows of itself if it writes by actions on a canvas."""
+    """The additional interface of a contestant that writes by actions on a canvas."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -122,13 +122,13 @@ R = TypeVar("R", Prompt, Continuation, Scored, Judgement)
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Put the records in the file at `path`, one line of JSON each."""
+    """Writes the records to the file at `path`, one line of JSON each."""
     lines = (json.dumps(asdict(record), ensure_ascii=False) for record in records)
     write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
 
 
 def read_records(path: Path, kind: type[R]) -> list[R]:
-    """The records of one kind that the file at `path` holds."""
+    """Reads the records of one kind from the file at `path`."""
     records = []
     # Not splitlines(): a text may hold characters that it takes for the end of a line.
     for number, line in enumerate(read_utf8(path).split("\n"), start=1):
@@ -141,7 +141,7 @@ def read_records(path: Path, kind: type[R]) -> list[R]:
 
 
 def record_of(data: Any, kind: type[R]) -> R:
-    """The record that the JSON object `data` holds; ValueError if it is not one of that kind."""
+    """The record of a JSON object; raises `ValueError` if it is not one of this kind."""
     if not isinstance(data, dict):
         raise ValueError("a record is a JSON object")
     known = {field.name for field in fields(kind)}

@@ -1,4 +1,4 @@
-"""What `results.json` of a run holds: the types of its figures."""
+"""The types of the figures in a run's `results.json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ REAL = "real text"
 
 
 class Rate(TypedDict):
-    """A share with its 95 % interval; the share is None where it is one of nothing."""
+    """A share with its 95 % interval; the share is None if there were no cases."""
 
     share: float | None
     low: float
@@ -16,7 +16,7 @@ class Rate(TypedDict):
 
 
 class ArenaRow(TypedDict):
-    """How two contestants came out before one judge (see `benchmarks.measures.arena.ArenaScore`)."""
+    """The result of two contestants before one judge (see `benchmarks.measures.arena.ArenaScore`)."""
 
     first: str
     second: str
@@ -59,7 +59,7 @@ class PerplexityRow(Spread):
 
 
 class MauveRow(TypedDict):
-    """How near a contestant's texts are to the real ones (see `benchmarks.measures.mauve_score.Mauve`)."""
+    """The MAUVE of a contestant's texts (see `benchmarks.measures.mauve_score.Mauve`)."""
 
     contestant: str
     features: str
@@ -71,7 +71,7 @@ class MauveRow(TypedDict):
 
 
 class CostFacts(TypedDict):
-    """What runs cost (see `benchmarks.measures.flops.MeasuredCost`)."""
+    """The cost of runs (see `benchmarks.measures.flops.MeasuredCost`)."""
 
     runs: int
     tokens: float
@@ -83,7 +83,7 @@ class CostFacts(TypedDict):
 
 
 class ContestantFacts(TypedDict):
-    """What can be said of a contestant's texts and runs without another model."""
+    """The statistics of a contestant's texts and runs that need no other model."""
 
     name: str
     source: str
@@ -100,7 +100,7 @@ class ContestantFacts(TypedDict):
 
 
 class MissingEntry(TypedDict):
-    """What could not be measured, and why."""
+    """A measurement that could not be made, and the reason."""
 
     what: str
     why: str
@@ -124,7 +124,7 @@ class SetupFacts(TypedDict):
 
 
 class PlanFacts(TypedDict):
-    """What a run was asked for (see `benchmarks.suite.SuitePlan`)."""
+    """The plan of a run (see `benchmarks.suite.SuitePlan`)."""
 
     setup: SetupFacts
     models: list[str]
@@ -135,7 +135,7 @@ class PlanFacts(TypedDict):
 
 
 class SettingsFacts(TypedDict):
-    """What a report says of the settings of a training run, which has more of them."""
+    """The settings of a training run that a report shows."""
 
     model: str
     rows: int
@@ -147,7 +147,7 @@ class SettingsFacts(TypedDict):
 
 
 class TrainingRecord(TypedDict):
-    """How one model of a reproduction was trained."""
+    """The record of the training of one model of a reproduction."""
 
     steps: int
     ids: int
@@ -160,7 +160,7 @@ class TrainingRecord(TypedDict):
 
 
 class Results(TypedDict):
-    """Everything that a run has measured."""
+    """All results of a run."""
 
     settings: PlanFacts
     provenance: dict[str, str]

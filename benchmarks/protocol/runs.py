@@ -1,8 +1,8 @@
-"""Run folders, progress, and the cache through which no generation or judgement is paid for twice.
+"""Run folders, progress bars, and the cache of generations and judgements.
 
-A run folder holds all of one run: `settings.json`, `prompts/SEED.jsonl`, `generations/MODEL.jsonl`,
-`trajectories/MODEL.json`, `judgements.jsonl`, `results.json` and the report. It is written as the run
-goes; what was already made comes from the cache, so an interrupted run is resumed by starting it again.
+A run folder has all files of one run: `settings.json`, `prompts/SEED.jsonl`, `generations/MODEL.jsonl`,
+`trajectories/MODEL.json`, `judgements.jsonl`, `results.json` and the report. It is written during the run.
+Finished work comes from the cache, so an interrupted run is resumed by starting it again.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from reviser.core.files import read_utf8, write_atomically
 
 
 def key_of(**facts: Any) -> str:
-    """The address of a result: the SHA-256 of all that it depends on, as canonical JSON."""
+    """The cache key of a result: the SHA-256 of everything it depends on, as canonical JSON."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def default_cache() -> Path:
-    """Where results are kept between runs unless the user names another place."""
+    """The default path of the cache."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "reviser" / "bench.sqlite"
 
 
 class RunCache:
-    """Results by address, in one SQLite file; whatever `put` was given outlives the program.
+    """Results by key in one SQLite file; a value given to `put` survives the end of the program.
 
-    (Not a loss of power: to wait for the disk at each of many thousands would cost more than that.)
+    It may not survive a loss of power, because waiting for the disk at each of many thousands of values is too slow.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,12 +57,12 @@ class RunCache:
             raise ReviserError(f"{path} cannot be used as a cache: {error}") from None
 
     def get(self, key: str) -> Any | None:
-        """The JSON value kept under `key`, or None."""
+        """The JSON value of `key`, or None."""
         found = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
         return json.loads(found[0]) if found else None
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a JSON value; the same key always has the same value, so the last one written stays."""
+        """Stores a JSON value; equal keys have equal values, so the last one written stays."""
         self._connection.execute(
             "INSERT OR REPLACE INTO results VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False))
         )
@@ -87,7 +87,7 @@ class RunFolder:
 
     @classmethod
     def start(cls, path: Path, settings: Mapping[str, object]) -> RunFolder:
-        """Make the folder of a run, or go on with the one of a run with the same settings."""
+        """Creates the folder of a run, or reopens that of a run with the same settings."""
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class RunFolder:
 
     @classmethod
     def existing(cls, path: Path) -> RunFolder:
-        """The folder of a run that has come to its results."""
+        """Opens the folder of a finished run."""
         folder = cls(path)
         if not folder.has("results.json"):
             raise ReviserError(f"{path} holds no results of a run")
@@ -113,7 +113,7 @@ class RunFolder:
         return (self.path / name).is_file()
 
     def file(self, *parts: str) -> Path:
-        """The path of a file in the folder; folders on the way are made."""
+        """The path of a file in the folder; creates its parent folders."""
         path = self.path.joinpath(*parts)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -130,13 +130,13 @@ class RunFolder:
 
 
 def file_name(name: str) -> str:
-    """A model's name as a file may be called; names that would clash get a mark of their own."""
+    """A file name for a model's name; names that would clash get a suffix."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model"
     return plain if plain == name else f"{plain}-{key_of(name=name)[:6]}"
 
 
 class ProgressBars:
-    """Progress of the parts of a run, on standard error; quiet where nobody looks."""
+    """Progress bars of the parts of a run on standard error; none if `quiet`."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -149,7 +149,7 @@ class ProgressBars:
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Progress]:
-        """A bar of `total` steps; what it gives is called with the number of steps just done."""
+        """A bar of `total` steps; yields a function to call with the number of steps just done."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Display
@@ -165,7 +165,7 @@ class ProgressBars:
 def generations_of(
     contestant: Contestant, prompts: Sequence[Prompt], seed: int, setup: Setup, cache: RunCache, progress: Progress
 ) -> list[Continuation]:
-    """What the contestant writes after each prompt, in their order; only what is new is generated."""
+    """The contestant's continuations in the order of prompts; only those not cached are generated."""
 
     def key(prompt: Prompt) -> str:
         return key_of(
@@ -200,7 +200,7 @@ def measured_each(
     progress: Progress,
     chunk: int = 32,
 ) -> list[Any]:
-    """A JSON value for each item, in order; `measure` is asked for new ones, some at a time."""
+    """A JSON value for each item, in order; `measure` computes those not cached, `chunk` at a time."""
     keys = [key(item) for item in items]
     times = Counter(keys)
     found = {address: value for address in keys if (value := cache.get(address)) is not None}
@@ -217,7 +217,7 @@ def measured_each(
 
 
 class PlainBars(ProgressBars):
-    """Plain lines on standard error, for machines without rich."""
+    """Progress as plain lines on standard error, for machines without rich."""
 
     def say(self, text: str) -> None:
         if not self._quiet:

@@ -1,10 +1,10 @@
-"""The continuation protocol: which texts, which part of them is the prompt, and how models may write.
+"""The continuation protocol: the choice of texts, the length of prompts, and the settings of generation.
 
-A text is eligible if it has from `shortest` to `longest` GPT-2 tokens; its first `prompt_tokens` are the
-prompt, and the rest up to `total_tokens` is how it really goes on. Each seed draws its prompts from
-the same pool of eligible texts, in an order of its own: fewer prompts are the first of more.
+A text is eligible if it has `shortest` to `longest` GPT-2 tokens; its first `prompt_tokens` are the prompt, and
+the rest up to `total_tokens` is the real continuation. Each seed orders the same pool of eligible texts in its
+own way, and fewer prompts are a prefix of more.
 
-The openings of the everyday benchmark are prompts as they stand (`whole_prompt`).
+The openings of the everyday benchmark are whole prompts without a continuation (`whole_prompt`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ C4_FILES = tuple(f"en/c4-validation.{part:05d}-of-00008.json.gz" for part in ran
 
 @dataclass(frozen=True)
 class Setup:
-    """The paper's protocol; every part of it can be changed.
+    """The settings of the protocol; the defaults are the paper's.
 
     `data` is "builtin", "c4", a JSONL or text file, a folder of them, or `hf:NAME@CONFIG#SPLIT`.
     """
@@ -68,11 +68,11 @@ class Setup:
 
     @property
     def new_tokens(self) -> int:
-        """How many tokens a continuation may have."""
+        """The maximum number of tokens of a continuation."""
         return self.total_tokens - self.prompt_tokens
 
     def writing(self) -> dict[str, float]:
-        """The part that says how models write, and not what they are given."""
+        """The settings of generation, without those of the prompts."""
         return {
             "total_tokens": self.total_tokens,
             "max_actions": self.max_actions,
@@ -90,7 +90,7 @@ class Setup:
 
 
 def best_source(say: Callable[[str], None]) -> str:
-    """C4 where the hub can be reached, else the built-in texts."""
+    """The source C4 if the hub can be reached, else the built-in texts."""
     if hub_can_be_reached():
         return C4
     say("the hub cannot be reached, so the built-in texts are used (--data names others)")
@@ -98,7 +98,7 @@ def best_source(say: Callable[[str], None]) -> str:
 
 
 def hub_can_be_reached(seconds: float = 3.0) -> bool:
-    """Whether something answers where the Hugging Face hub should be."""
+    """Whether the Hugging Face hub answers within `seconds`."""
     if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
         return False
     address = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
@@ -125,7 +125,7 @@ def _drawn(pool: list[Prompt], seed: int) -> list[Prompt]:
 
 
 def eligible(texts: Iterable[str], setup: Setup, most: int = POOL) -> list[Prompt]:
-    """The prompts of the first texts that the protocol takes, each text once."""
+    """The prompts of the first `most` eligible texts, without duplicates."""
     pool: dict[str, Prompt] = {}
     for text in texts:
         if prompt := prompt_of(text, setup, setup.data):
@@ -136,12 +136,12 @@ def eligible(texts: Iterable[str], setup: Setup, most: int = POOL) -> list[Promp
 
 
 def whole_prompt(id: str, text: str, source: str) -> Prompt:
-    """A text that is a prompt as it stands; it is not known how it goes on."""
+    """A prompt that is a whole text, without a real continuation."""
     return Prompt(id, text, tuple(_TOKENIZER.encode(text)), "", source)
 
 
 def prompt_of(text: str, setup: Setup, source: str) -> Prompt | None:
-    """The prompt that `text` makes; None if its length is wrong or the cut would split a character."""
+    """The prompt of a text; None if its length is not eligible or the cut would split a character."""
     tokens = _TOKENIZER.encode(text)
     if not setup.shortest <= len(tokens) <= setup.longest:
         return None
@@ -157,7 +157,7 @@ def prompt_of(text: str, setup: Setup, source: str) -> Prompt | None:
 
 
 def texts_of(source: str, setup: Setup) -> Iterator[str]:
-    """The texts of a source, one after the other."""
+    """Yields the texts of a source."""
     if source == BUILTIN:
         yield from builtin_texts()
     elif source == C4:
@@ -172,12 +172,12 @@ def texts_of(source: str, setup: Setup) -> Iterator[str]:
 
 
 def _is_listed(name: str) -> bool:
-    """Whether a source says itself where its texts begin and end."""
+    """Whether a source is a list of separate texts."""
     return name.startswith("hf:") or ".jsonl" in name
 
 
 def _c4_texts() -> Iterator[str]:
-    """The English validation split of allenai/c4, from the hub or its local cache."""
+    """Yields the English validation split of allenai/c4, from the hub or its local cache."""
     from huggingface_hub import hf_hub_download
 
     for file in C4_FILES:

@@ -1,1 +1,1 @@
-"""Pages and tables, and the paper's figures to stand beside the measured ones."""
+"""Pages and tables of results, and the paper's figures for comparison."""

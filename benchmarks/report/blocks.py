@@ -1,4 +1,4 @@
-"""What a report is made of: sections of paragraphs, tables, samples and facts."""
+"""The building blocks of a report: sections of paragraphs, tables, samples and facts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.report.tables import Table
 
 @dataclass(frozen=True)
 class ReportSample:
-    """A prompt and what was written after it: who, what, and where its making can be watched."""
+    """A prompt and its continuations: contestant, text, and the page that replays the run."""
 
     prompt: str
     texts: tuple[tuple[str, str, str | None], ...]
@@ -17,7 +17,7 @@ class ReportSample:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and values."""
+    """A list of names and values."""
 
     rows: tuple[tuple[str, str], ...]
 

@@ -1,4 +1,4 @@
-"""How figures are written in a report, and what tells the paper's apart."""
+"""The formatting of figures in a report, and the marking of the paper's figures."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def with_interval(value: float, interval: Sequence[float], digits: int = 1) -> s
 
 
 def with_digits(value: float, digits: int) -> str:
-    """So many digits behind the point; none where the number is large."""
+    """The number with `digits` decimals, or with none if it is large."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.{digits}f}"
 
 
 def plain(value: float) -> str:
-    """Four digits that count, and never an exponent."""
+    """The number with four significant digits, never with an exponent."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
@@ -34,6 +34,6 @@ def rate_with_interval(rate: Rate) -> str:
 def beside(
     columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], quoted: Sequence[tuple[str, ...]], names: int
 ) -> Table:
-    """Measured rows, and below them the paper's."""
+    """A table of measured rows, followed by the paper's."""
     places = frozenset(range(len(rows), len(rows) + len(quoted)))
     return Table(columns, (*rows, *quoted), names, places)

@@ -1,4 +1,4 @@
-"""The figures that the paper prints, from `paper.toml`, to be shown beside measured ones and never in their place."""
+"""The figures that the paper prints, read from `paper.toml` and shown beside measured ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DATA: dict[str, Any] = tomllib.loads(read_utf8(Path(__file__).with_name("paper.
 
 @dataclass(frozen=True)
 class Arena:
-    """Of two continuations, how often the judge chose Reviser's, in per cent."""
+    """The paper's arena: how often the judge chose Reviser's of two continuations, in per cent."""
 
     reviser: str
     baseline: str

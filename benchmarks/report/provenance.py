@@ -1,4 +1,4 @@
-"""The head of every results file: the command, commit, date and hardware that a figure came from."""
+"""The provenance at the head of every results file: command, commit, date and hardware."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def provenance(command: str, **facts: object) -> str:
 
 
 def write_page(path: Path, title: str, command: str, text: str, **facts: object) -> None:
-    """Write a results file, whole or not at all: its title, how it came about, and the text of it."""
+    """Writes a results file atomically: title, provenance and text."""
     write_atomically(path, f"# {title}\n\n{provenance(command, **facts)}\n{text}".encode())
 
 
 def surroundings() -> dict[str, str]:
-    """When, where and with what something is being measured."""
+    """The date, commit, hardware and versions of a measurement."""
     return {
         "Date": datetime.date.today().isoformat(),
         "Commit": _commit(),
@@ -34,14 +34,14 @@ def surroundings() -> dict[str, str]:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def load() -> str:
-    """What else ran here in the last minute, for figures that depend on it."""
+    """The machine's load in the last minute, for figures that depend on it."""
     return f"{os.getloadavg()[0]:.1f} processes on average in the last minute, this one included"
 
 

@@ -12,7 +12,7 @@ from benchmarks.report.tables import Table
 
 
 def as_page(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
-    """The whole report as one HTML document that needs nothing else."""
+    """The whole report as one self-contained HTML document."""
     lead = f"<p>{escape(facts['Date'])}, {escape(facts['Hardware'])}, commit {escape(facts['Commit'])}</p>"
     return Template(_part("page.html")).substitute(
         title=escape(title),
@@ -57,7 +57,7 @@ def _sample_html(sample: ReportSample) -> str:
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:
-    """The same report for a reader of Markdown."""
+    """The same report as Markdown."""
     return f"# {title}\n\n{sections_markdown(sections)}"
 
 
@@ -86,7 +86,7 @@ def _block_markdown(block: Block) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A text as one line in which Markdown finds nothing of its own."""
+    """A text as one line, with Markdown's special characters escaped."""
     plain = " ".join(text.split())
     for mark in "\\`*_[]<>#|":
         plain = plain.replace(mark, f"\\{mark}")

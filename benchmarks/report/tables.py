@@ -1,4 +1,4 @@
-"""Tables that read well in a terminal, in Markdown and in a web page."""
+"""Tables for terminals, Markdown and web pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 class Table:
     """Rows of text under column names; the first `names` columns hold names, the others figures.
 
-    Rows whose numbers are in `quoted` are other people's figures, and shown as such.
+    Rows whose indices are in `quoted` are other people's figures and are marked.
     """
 
     columns: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""The paper's comparison in stages: five models trained at several budgets, on any machines and days, then judged."""
+"""The paper's comparison in stages: five models trained at several budgets, then judged; stages may run anywhere."""

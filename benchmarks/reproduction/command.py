@@ -41,7 +41,7 @@ _LOG = "stages.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class ReproduceOptions:
-    """How large a reproduction is, what it is trained and measured on, and which stages are carried out."""
+    """Options of a reproduction: scale, data, and the stages to run."""
 
     scale: Annotated[str, Option("size of the models and data", choices=tuple(SCALES))] = "smoke"
     out: Annotated[Path | None, Option("folder of the reproduction")] = None
@@ -64,7 +64,7 @@ class ReproduceOptions:
 
 
 def run(chosen: ReproduceOptions) -> None:
-    """Carry out the stages of a reproduction."""
+    """Runs the stages of a reproduction."""
     scale = SCALES[chosen.scale]
     if chosen.prompts:
         scale = dataclasses.replace(scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts))
@@ -90,7 +90,7 @@ def run(chosen: ReproduceOptions) -> None:
 
 @dataclass(frozen=True)
 class StageOptions:
-    """What is asked of one call."""
+    """The options of one call."""
 
     out: Path
     texts: TrainingTexts
@@ -107,7 +107,7 @@ class StageOptions:
 
 
 def carry_out(options: StageOptions, scale: StagedScale, bars: ProgressBars | None = None) -> bool:
-    """Do the stages that are asked for; False if time was up before all were done."""
+    """Runs the requested stages; returns False if time was up before all were done."""
     shown = bars or PlainBars()
     # Where there is no package index, asking it again and again would only take time.
     os.environ.setdefault("PIP_RETRIES", "0")
@@ -125,7 +125,7 @@ def carry_out(options: StageOptions, scale: StagedScale, bars: ProgressBars | No
 
 
 class _Stages:
-    """Each method is a stage; it says whether it is done."""
+    """The stages of a reproduction; each method is a stage and returns whether it is done."""
 
     def __init__(self, options: StageOptions, scale: StagedScale, bars: ProgressBars, deadline: float | None) -> None:
         self._options = options
@@ -171,7 +171,7 @@ class _Stages:
         return done
 
     def _prompts(self) -> Path:
-        """The texts to be continued, which may have been carried here without those to train on."""
+        """The file of prompts, which may be present without the training data."""
         kept = self._options.out / "data" / "held-out.jsonl"
         return kept if kept.exists() else self._prepared()[1]
 
@@ -198,7 +198,7 @@ class _Stages:
         return True
 
     def _left(self) -> float | None:
-        """Minutes until time is up."""
+        """The minutes left; None without a limit."""
         return None if self._deadline is None else (self._deadline - time.monotonic()) / 60
 
 
@@ -211,7 +211,7 @@ def _tokenizer_of(options: StageOptions) -> str:
 
 
 def _note(options: StageOptions, stage: str, done: bool, seconds: float) -> None:
-    """Keep what was done where and when: a table may come from several machines."""
+    """Records where and when a stage ran, since a table may come from several machines."""
     entry = {"stage": stage, "models": options.models, "done": done, "seconds": round(seconds, 1)}
     entry |= {"command": options.command} | surroundings()
     with (options.out / _LOG).open("a", encoding="utf-8") as file:
@@ -219,7 +219,7 @@ def _note(options: StageOptions, stage: str, done: bool, seconds: float) -> None
 
 
 def _head(out: Path) -> str:
-    """Every stage that led here: its command, machine, date and commit."""
+    """The provenance of every stage so far: command, machine, date and commit."""
     path = out / _LOG
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     told: dict[str, float] = {}

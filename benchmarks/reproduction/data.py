@@ -1,4 +1,4 @@
-"""What the models of a reproduction are trained on, and the held-out passages that they continue."""
+"""The data of a reproduction: texts for training, and held-out passages to continue."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HELD_OUT_SHARE = 10
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """Sources of texts, or folders of token shards, to train on, and a source that is not among them.
+    """Sources of texts, or folders of token shards, for training, and a held-out source.
 
     Without one, a tenth of the texts is held out.
     """
@@ -34,7 +34,7 @@ class TrainingTexts:
 def prepare(
     folder: Path, texts: TrainingTexts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
 ) -> tuple[Path, Path]:
-    """Token shards to train on and a file of passages to be continued, none of them trained on."""
+    """Makes token shards for training and a file of held-out passages; returns both paths."""
     data, held_out = texts.data, texts.held_out
     folder.mkdir(parents=True, exist_ok=True)
     shards = _ready_shards(data)
@@ -62,7 +62,7 @@ def _write_texts(path: Path, texts: Iterable[str]) -> None:
 
 
 def _ready_shards(data: Sequence[str]) -> Path | None:
-    """The folder of shards that `data` is."""
+    """The folder of shards that `data` names; None if it does not name one."""
     is_shards = len(data) == 1 and (Path(data[0]) / "manifest.json").is_file()
     return Path(data[0]) if is_shards else None
 

@@ -1,4 +1,4 @@
-"""What was written at a budget, measured: perplexities with medians and short texts apart, MAUVE, and arenas by two
+"""The judging of a budget's texts: perplexities (with medians, and short texts apart), MAUVE, and arenas by two
 judges."""
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _BY_CRITIC = "judgements-critic.jsonl"
 
 
 class CriticJudge:
-    """The critic as a judge of an arena. It reads one continuation at a time, so the order can change nothing.
+    """The critic as a judge of an arena. It reads one continuation at a time, so the order has no effect.
 
-    What it thinks of a text is kept: a text in several arenas is read once.
+    Its opinions are cached, so a text in several arenas is read once.
     """
 
     def __init__(self, critic: Critic, cache: RunCache) -> None:
@@ -75,7 +75,7 @@ def _answer(case: Case, opinions: Mapping[tuple[str, str], Opinion]) -> Answer:
 
 @dataclass(frozen=True)
 class ReproductionJudges:
-    """What measures, beside what a scale says."""
+    """The judges and evaluators that a call adds to those of a scale."""
 
     critic: Path | None = None
     evaluators: Sequence[str] = ()
@@ -83,7 +83,7 @@ class ReproductionJudges:
 
 
 def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges, bars: ProgressBars) -> JudgedBudget:
-    """Measure the texts of a budget; what was measured before is kept. Returns the results, which stay in the
+    """Measures the texts of a budget, except what was measured before; returns the results, also stored in the
     folder."""
     folder = run_folder(out, budget)
     names = written_names(folder)
@@ -122,7 +122,7 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges
 
 
 def _resolved(out: Path, scale: StagedScale, source: str) -> str:
-    """An evaluator or judge named after one of the models, as the folder of its largest budget; else as it is."""
+    """Replaces the name of one of the models by the folder of its largest budget; other sources are unchanged."""
     head, mark, name = source.rpartition(":")
     if name in ("AR", "MDLM"):
         return f"{head}{mark}{ModelPlaces(out, name).model(scale.budgets[-1])}"  # type: ignore[arg-type]
@@ -136,10 +136,10 @@ def _facts(folder: RunFolder, name: str) -> ContestantFacts:
 
 
 def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[WrittenRuns]) -> BesideRow:
-    """How many texts are too short to say anything, and the mean without them.
+    """The number of texts that are too short to measure, and the mean without them.
 
-    The paper filters nothing that models write, so its mean is over all texts that have a token. A single odd one can
-    rule it, so the median and this stand beside it.
+    The paper does not filter models' texts, so its mean is over all texts with at least one token. A single outlier
+    can dominate it, so the median and this are reported beside it.
     """
     (entry,) = (one for one in kept if one.name == row["contestant"])
     lengths = {(one.prompt_id, one.seed): _length(one) for one in entry.all}
@@ -161,7 +161,7 @@ def _length(one: Continuation) -> int:
 def _critics_arenas(
     scale: StagedScale, suite: KeptSuite, kept: Sequence[WrittenRuns], path: Path | None, missing: list[MissingEntry]
 ) -> list[ArenaRow]:
-    """All against all before the critic, in both orders, on some prompts of the first seed."""
+    """The critic's arenas of all pairs of models, in both orders, on some prompts of the first seed."""
     what = "an arena judged by the critic"
     models = [entry for entry in kept if entry.name != REAL]
     if path is None or not models or len(kept) < 2:
@@ -194,7 +194,7 @@ def _critics_arenas(
 
 
 def _agreement(folder: RunFolder) -> list[AgreementRow]:
-    """How often the critic and a likelihood prefer the same text, where both prefer one."""
+    """How often the critic and a likelihood judge prefer the same text, among the cases where both have a preference."""
     paths = [folder.path / name for name in (_BY_CRITIC, "judgements.jsonl")]
     if not all(path.exists() for path in paths):
         return []
@@ -225,7 +225,7 @@ def _agreement(folder: RunFolder) -> list[AgreementRow]:
 
 
 def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str, str], str]:
-    """One verdict for each example: what both orders agree on."""
+    """One verdict for each example: the one on which both orders agree."""
     found: dict[tuple[str, int, str, str, str], str] = {}
     for one in judgements:
         key = (one.prompt_id, one.seed, one.first, one.second, one.judge)

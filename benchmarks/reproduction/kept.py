@@ -1,4 +1,4 @@
-"""A run of the benchmark whose texts are kept in its folder, to be measured again or by further measures."""
+"""A finished run of the benchmark, whose stored texts can be measured again without the models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.suite import Suite, SuitePlan, WrittenRuns
 
 
 class KeptSuite(Suite):
-    """A run whose texts are read from its folder: its models and data need not be there."""
+    """A suite that reads the texts of a run from its folder; models and data are not needed."""
 
     def __init__(self, plan: SuitePlan, folder: RunFolder, cache: RunCache, bars: ProgressBars) -> None:
         self.plan = plan
@@ -24,7 +24,7 @@ class KeptSuite(Suite):
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 
     def written(self) -> list[WrittenRuns]:
-        """What every contestant of the run wrote."""
+        """Reads the texts of every contestant of the run."""
         found = []
         for name, source in [(REAL, REAL), *self.plan.named_models()]:
             path = self.folder.path / "generations" / f"{file_name(name)}.jsonl"

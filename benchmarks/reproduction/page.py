@@ -1,4 +1,4 @@
-"""The tables of a reproduction in stages, and what they say over budgets, as Markdown."""
+"""The Markdown page of a reproduction: tables, and trends over budgets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.reproduction.training import ModelPlaces
 
 
 def page(out: Path, scale: StagedScale, head: str) -> str:
-    """All that was found so far."""
+    """The page of all results so far."""
     judged = all_judged(out, scale)
     parts = [f"# The paper's comparison at several budgets\n\n{head}", _about(scale)]
     parts.append(f"## Training\n\n{_training(out, scale).markdown()}")
@@ -38,8 +38,8 @@ def _about(scale: StagedScale) -> str:
         f"{settings.peak_rate:g} "
         f"to {settings.final_rate:g}, constant until the last {settings.cooldown:.0%} of a run. {begin} "
         "Models see the same texts in as many steps of as many ids; AR, SEDD and MDLM see the same rows. "
-        "Runs of smaller budgets branch off the longest. *Reviser* learns by the paper's policy, *Reviser-ours* by the recipe of the "
-        "embedded model."
+        "Runs of smaller budgets branch off the longest. *Reviser* learns by the paper's policy, *Reviser-ours* by "
+        "the recipe of the embedded model."
     )
 
 
@@ -106,7 +106,7 @@ def _of_budget(results: JudgedBudget) -> str:
 
 
 def over_budgets(judged: Sequence[JudgedBudget]) -> str:
-    """How far each model is from AR at each budget, and what the trend supports."""
+    """The distance of each model from AR at each budget, and the trend."""
     if not judged:
         return "Nothing is judged yet."
     parts = []
@@ -125,7 +125,7 @@ def over_budgets(judged: Sequence[JudgedBudget]) -> str:
 
 
 def _others_over_budgets(judged: Sequence[JudgedBudget]) -> list[str]:
-    """MAUVE, and how often one model wins against another, at each budget."""
+    """MAUVE and arena win rates at each budget."""
     budgets = tuple(label(results["budget"]) for results in judged)
     mauve: dict[tuple[str, ...], dict[int, str]] = {}
     arena: dict[tuple[str, ...], dict[int, str]] = {}
@@ -161,7 +161,7 @@ def _ratios(judged: Sequence[JudgedBudget], evaluator: str) -> dict[str, dict[in
 
 
 def trend(points: dict[int, float]) -> str:
-    """What ratios at some budgets say, in a sentence; a line through two or three points says little."""
+    """A sentence on the trend of ratios over budgets, with a caution since the points are few."""
     if len(points) < 2:
         return "one budget shows no trend."
     xs = [math.log(budget) for budget in points]

@@ -1,4 +1,4 @@
-"""What `judged.json` of a budget holds: the types of its figures."""
+"""The types of the figures in a budget's `judged.json`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.reproduction.scales import Name
 
 
 class BesideRow(TypedDict):
-    """How many texts are too short to say anything, and the mean and median of the others."""
+    """The number of texts that are too short to measure, and the mean and median of the others."""
 
     short: int
     without_short: float | None
@@ -21,7 +21,7 @@ class JudgedPerplexity(PerplexityRow, BesideRow):
 
 
 class AgreementRow(Rate):
-    """How often the critic and another judge prefer the same text, of these two models."""
+    """The agreement of the critic with another judge on the texts of two models."""
 
     first: str
     second: str
@@ -29,7 +29,7 @@ class AgreementRow(Rate):
 
 
 class JudgedBudget(TypedDict):
-    """All that was found of the texts of a budget."""
+    """All results for the texts of a budget."""
 
     budget: int
     names: list[Name]

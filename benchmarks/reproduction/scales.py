@@ -1,4 +1,4 @@
-"""How large a reproduction in stages is: which models, how many ids at each budget, and by what it is measured."""
+"""The scales of a reproduction: models, ids per budget, and measures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ COOLDOWN = 0.2
 
 @dataclass(frozen=True)
 class StagedScale:
-    """All models have the same trunk, rows, steps and schedule. Budgets are ids, the largest one last.
+    """A scale: all models have the same trunk, rows, steps and schedule. Budgets are numbers of ids, the largest last.
 
-    The rate is constant until the last fifth of a run, so that runs of all budgets share their beginning: the
-    smaller ones are branches of the largest, and cost their last fifth alone. They are finished first, so that a run
-    that is cut short leaves their results.
+    The rate is constant until the last fifth of a run, so the runs of all budgets share their beginning: the smaller
+    ones branch off the largest and cost only their last fifth. They are finished first, so that an interrupted run
+    leaves their results.
     """
 
     settings: Settings
@@ -60,7 +60,7 @@ class StagedScale:
         return math.floor((1 - self.settings.cooldown) * self.steps(budget))
 
     def with_budgets(self, budgets: Sequence[int]) -> StagedScale:
-        """Some of the budgets alone: their runs are the same, since all share their beginning."""
+        """The scale with some of the budgets; their runs do not change, since all share their beginning."""
         for budget in budgets:
             if budget not in self.budgets:
                 known = ", ".join(map(label, self.budgets))
@@ -72,7 +72,7 @@ class StagedScale:
 
 
 def label(budget: int) -> str:
-    """A budget as folders and tables call it."""
+    """The name of a budget in folders and tables."""
     whole, rest = divmod(budget, MILLION)
     return f"{whole}M" if not rest else str(budget)
 

@@ -1,4 +1,4 @@
-"""The five models before their first step, each with its trainer: from random weights, or from one pretrained model."""
+"""The five initial models, each with its trainer: from random weights, or from one pretrained model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Save = Callable[[Path, dict[str, object]], None]
 
 @dataclass(frozen=True)
 class Start:
-    """A model about to be trained; `save` writes it as it is then."""
+    """A model before training, with its trainer; `save` writes its current state."""
 
     trainer: Trainer
     save: Save
@@ -45,7 +45,7 @@ class Start:
 
 
 def start(name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World) -> Start:
-    """The model of that name, untrained."""
+    """Makes the untrained model of a name."""
     if scale.warm and init is None:
         raise ReviserError("name the pretrained model that all five start from: --init")
     opened = Corpus.open(corpus)
@@ -84,7 +84,7 @@ def _saves_own(trainer: Trainer, parts: Checkpoint) -> Save:
 def _diffusion(
     kind: Literal["sedd", "mdlm"], settings: Settings, corpus: Corpus, init: str | None, world: World, workers: int
 ) -> Start:
-    """SEDD or MDLM, on the very rows of the left-to-right baseline."""
+    """Makes SEDD or MDLM, trained on the same rows as the left-to-right baseline."""
     # A vocabulary of inserts and Stop alone, as the baseline's.
     plain = dataclasses.replace(settings, objective="ar")
     parts = starting_point(plain, corpus.tokenizer.name, init)
@@ -108,7 +108,7 @@ def _diffusion(
 
 
 def _turned(kind: Literal["sedd", "mdlm"], parts: Checkpoint, vocabulary: Vocabulary) -> DiffusionModel:
-    """A pretrained model as a diffusion model: one more id, the mask, behind all others."""
+    """Turns a pretrained model into a diffusion model with one more id, the mask, appended."""
     resize_vocabulary(parts.model, vocabulary.size + 1)
     return DiffusionModel(
         adapted(kind, parts.model),

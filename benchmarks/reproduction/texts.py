@@ -1,4 +1,4 @@
-"""What trained models write, kept as texts: judging needs nothing else, and may come on another machine and day."""
+"""The texts of trained models, stored so that judging needs nothing else and may run on another machine."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def run_folder(out: Path, budget: int) -> RunFolder:
 
 
 def has_written(folder: RunFolder, name: str, count: int) -> bool:
-    """Whether all texts of a contestant are there."""
+    """Whether all texts of a contestant exist."""
     path = folder.path / "generations" / f"{file_name(name)}.jsonl"
     return path.exists() and len(read_records(path, Continuation)) >= count
 
 
 def generate(name: Name, scale: StagedScale, out: Path, prompts: Path, budget: int, bars: ProgressBars) -> bool:
-    """Let a model of a budget continue all prompts, unless it did; False if it is not trained yet."""
+    """Lets a model of a budget continue all prompts, unless that was done; returns False if it is not trained yet."""
     folder = run_folder(out, budget)
     places = ModelPlaces(out, name)
     setup = dataclasses.replace(scale.setup, data=str(prompts))
@@ -46,7 +46,7 @@ def generate(name: Name, scale: StagedScale, out: Path, prompts: Path, budget: i
 
 
 class _Suites:
-    """The benchmark's own way to let contestants write, into a folder of this budget."""
+    """The benchmark's suite for generating texts into the folder of a budget."""
 
     def __init__(self, plan: SuitePlan, folder: RunFolder, out: Path, bars: ProgressBars) -> None:
         self._plan = plan
@@ -75,6 +75,6 @@ class _Suites:
 
 
 def written_names(folder: RunFolder) -> list[Name]:
-    """The models that have written at this budget, in the order of tables."""
+    """The models whose texts exist at this budget, in the order of tables."""
     generations = folder.path / "generations"
     return [name for name in NAMES if (generations / f"{file_name(name)}.jsonl").exists()]

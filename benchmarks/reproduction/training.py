@@ -1,4 +1,4 @@
-"""Training in stages: each call goes on where the last one ended, until its minutes are over or all is trained."""
+"""Training in stages: each call resumes where the last one ended, until its minutes are over or all is trained."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from training.trainer.settings import Settings
 
 
 class StagedRecord(TrainingRecord):
-    """How the model of a budget was trained."""
+    """The record of the training of a budget's model."""
 
     parameters: int
 
@@ -39,7 +39,7 @@ _LATEST = "latest"
 
 @dataclass(frozen=True)
 class ModelPlaces:
-    """Where one model's things are in the folder of a reproduction."""
+    """The paths of one model in the folder of a reproduction."""
 
     out: Path
     name: Name
@@ -60,7 +60,7 @@ class ModelPlaces:
 
 
 def trained(places: ModelPlaces, budget: int, scale: StagedScale) -> bool:
-    """Whether the model of a budget is there; one of other settings is an error."""
+    """Whether the model of a budget exists; raises `ReviserError` if it has other settings."""
     path = places.record(budget)
     if not path.exists():
         return False
@@ -80,7 +80,7 @@ def train(
     minutes: float | None = None,
     say: Say = print,
 ) -> bool:
-    """Train a model at all budgets, the smallest first; True once all are done, False if the minutes were over
+    """Trains a model at all budgets, the smallest first; returns whether all are done, False if the minutes were over
     before."""
     places = ModelPlaces(out, name)
     missing = [budget for budget in scale.budgets if not trained(places, budget, scale)]
@@ -102,7 +102,7 @@ def train(
 
 
 class _BudgetRuns:
-    """One model's runs: the longest, and the ends of the shorter ones, which branch off it when it comes by."""
+    """One model's runs: the longest, and the last parts of the shorter ones, which branch off it."""
 
     def __init__(
         self, places: ModelPlaces, scale: StagedScale, begun: Start, init: str | None, deadline: float | None, say: Say
@@ -115,14 +115,14 @@ class _BudgetRuns:
         self._say = say
 
     def branch_off(self, budget: int) -> bool:
-        """Take the longest run to the step at which that of a budget leaves it; False if time is up."""
+        """Trains the longest run to the step at which that of a budget branches off; returns False if time is up."""
         longest = self._scale.budgets[-1]
         if budget == longest or (self._places.of(budget) / _LATEST / _STATE).exists():
             return True
         return self.run(longest, until=self._scale.branch(budget))
 
     def run(self, budget: int, until: int | None = None) -> bool:
-        """Train the run of a budget to its end, or until a step; False if time is up before."""
+        """Trains the run of a budget to its end or to step `until`; returns False if time is up before."""
         trainer, scale = self._begun.trainer, self._scale
         folder = self._places.of(budget)
         folder.mkdir(parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ class _BudgetRuns:
         trainer.restore(state)
 
     def _count(self, folder: Path, seconds: float) -> None:
-        """Add up the seconds of all calls."""
+        """Adds the seconds of this call to the total."""
         path = folder / "seconds.json"
         before = json.loads(path.read_text()) if path.exists() else 0.0
         write_atomically(path, json.dumps(before + seconds).encode())

@@ -1,1 +1,1 @@
-"""The sections of a report: a module for each thing that it shows."""
+"""The sections of a benchmark's report."""

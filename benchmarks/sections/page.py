@@ -1,7 +1,7 @@
 """The report of a run: one self-contained page and one Markdown file, the paper's figures beside the measured.
 
-Everything comes from the run's folder, so a report can be made again at any time. The paper's rows are
-marked as such wherever they stand: other data, other judges, other evaluators.
+Everything is read from the run's folder, so a report can be made again at any time. The paper's rows are marked,
+because they have other data, judges and evaluators.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reviser.core.files import write_atomically
 
 
 def write_report(folder: RunFolder) -> None:
-    """Put `report.html` and `report.md` into a run's folder."""
+    """Writes `report.html` and `report.md` to a run's folder."""
     results: Results = folder.read_json("results.json")
     sections = sections_of(results, samples_of(folder, results))
     title = "Continuation benchmark"
@@ -38,7 +38,7 @@ def write_report(folder: RunFolder) -> None:
 
 
 def sections_of(results: Results, samples: Sequence[ReportSample] = ()) -> list[Section]:
-    """The parts of the report that there is something to say in."""
+    """The sections of the report that have results."""
     parts = [
         Section("Summary", (summary_note(results), summary_table(results))),
         missing_section(results),

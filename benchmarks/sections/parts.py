@@ -1,4 +1,4 @@
-"""The sections of a report: a function for each thing that it shows."""
+"""The sections of a report, one function each."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ SAMPLES = 6
 
 
 def samples_of(folder: RunFolder, results: Results) -> list[ReportSample]:
-    """What everybody wrote after the first prompts of the first seed."""
+    """All contestants' continuations of the first prompts of the first seed."""
     seed = int(next(iter(results["prompts"])))
     prompts = read_records(folder.file("prompts", f"{seed}.jsonl"), Prompt)[:SAMPLES]
     written: dict[str, dict[str, Continuation]] = {}

@@ -1,1 +1,1 @@
-"""How fast things are: decoding, generation, training, attention, the canvas, the server."""
+"""Speed benchmarks: decoding, the canvas, proofreading, start-up, suggestions in editors."""

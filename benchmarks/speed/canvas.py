@@ -1,4 +1,4 @@
-"""Shows that an edit near the cursor costs the same on a canvas of any length.
+"""The cost of an edit near the cursor, measured on canvases of different lengths.
 
 python -m benchmarks canvas [--write docs/results/canvas-cost.md]
 """
@@ -54,7 +54,7 @@ def measure(tokens: int, actions: int = ACTIONS, rounds: int = ROUNDS) -> Action
 
 
 def _script(chooser: random.Random, actions: int) -> list[Action]:
-    """Edits that wander at most a few hundred tokens from where they started."""
+    """Random edits at most a few hundred tokens away from their start."""
     script: list[Action] = []
     for _ in range(actions // 4):
         distance = 2 ** chooser.randrange(7)
@@ -97,7 +97,7 @@ def report(costs: list[ActionCost]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CanvasOptions:
-    """Where the costs are written."""
+    """Options of the measurement: the output file."""
 
     json: Annotated[bool, Option("print JSON, nothing else")] = False
     write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None

@@ -1,4 +1,4 @@
-"""Compares the speed of decoding with transformers and llama.cpp, on the same weights and machine.
+"""The speed of decoding compared with transformers and llama.cpp, on the same weights and machine.
 
 python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md]
 
@@ -46,7 +46,7 @@ STEPS = 48
 
 @contextlib.contextmanager
 def gguf_file(given: Path | None) -> Iterator[Path]:
-    """The file that was given, or the one inside the package from the index."""
+    """A context with the path of the given file, or of the one in the package from the index."""
     if given is not None:
         yield given
         return
@@ -60,7 +60,7 @@ def gguf_file(given: Path | None) -> Iterator[Path]:
 
 
 def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> Shares:
-    """Where the time of an action goes, by the clocks inside the library."""
+    """The shares of an action's time, measured by the clocks in the native library."""
     ours.prefill(prompt(CONTEXTS[0], vocab))
     ours.steps(8)
     decoder.start_profile()
@@ -76,7 +76,7 @@ def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> Shar
 
 
 def memory_bandwidth(threads: int) -> float:
-    """Bytes a second that this many threads can read, from a block no cache holds."""
+    """The memory bandwidth in bytes per second of this many threads, measured on a block larger than any cache."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     # Caches of servers hold hundreds of megabytes.
@@ -87,12 +87,12 @@ def memory_bandwidth(threads: int) -> float:
 
 
 def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer, name: str) -> Ours:
-    """Ours as a contestant, with what the native library says of itself."""
+    """Our native decoder as a contestant, with the library's description of itself."""
     return Ours(*(decoder, vocabulary, tokenizer, name), instructions=decoder.level, step_bytes=decoder.step_bytes)
 
 
 def embedded(threads: int) -> Ours | None:
-    """The bundled model, as it is shipped; None if another one has taken its place."""
+    """The bundled model as a contestant; None if another model has replaced it."""
     engine = load_engine(threads=threads)
     policy = engine.policy
     if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):
@@ -111,7 +111,7 @@ def measure(
     steps: int = STEPS,
     bits: int = 4,
 ) -> SpeedResult:
-    """Measure everything; with `json`, say nothing on the way."""
+    """Measures everything; with `json`, prints no progress."""
 
     def say(what: str) -> None:
         if not json:
@@ -163,7 +163,7 @@ def measure(
 
 @dataclass(frozen=True, kw_only=True)
 class SpeedOptions:
-    """What decodes, and how often."""
+    """Options of the measurement: models and rounds."""
 
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
     gguf: Annotated[

@@ -1,5 +1,4 @@
-"""How fast documents are proofread, as `reviser revise` does it: words a second of clean text and of text full of
-mistakes.
+"""The speed of proofreading as in `reviser revise`: words per second of clean text and of text with many mistakes.
 
     python -m benchmarks reading [--model NAME] [--threads 2] [--words 800] [--rounds 5] [--write FILE]
 
@@ -48,7 +47,7 @@ class ProofreadingSpeed:
 
 
 def paragraphs(words: int) -> list[str]:
-    """Whole sentences of the built-in texts in paragraphs, of so many words together at the least."""
+    """Paragraphs of whole sentences of the built-in texts, with at least `words` words in all."""
     found: list[str] = []
     for paragraph in _paragraphs():
         if sum(len(one.split()) for one in found) >= words:
@@ -68,7 +67,7 @@ def _paragraphs() -> Iterator[str]:
 
 
 def with_mistakes(text: str, seed: int) -> tuple[str, int]:
-    """The text with a slip of the typing hand in one of eight words, and how many these are."""
+    """The text with a typing error in one of eight words, and the number of errors."""
     chance = random.Random(seed)
     words = text.split(" ")
     long = [place for place, word in enumerate(words) if len(word) > 4 and word.isalpha()]
@@ -81,7 +80,7 @@ def with_mistakes(text: str, seed: int) -> tuple[str, int]:
 
 
 def measure_documents(engine: Engine, words: int, rounds: int, seed: int = 0) -> list[ProofreadingSpeed]:
-    """Proofread the same paragraphs clean and with mistakes, by turns; the best of some rounds counts."""
+    """Proofreads the same paragraphs clean and with mistakes, by turns; the best of the rounds counts."""
     clean = paragraphs(words)
     spoilt = [with_mistakes(text, seed + number) for number, text in enumerate(clean)]
     kinds = {"clean": (clean, 0), "full of mistakes": ([text for text, _ in spoilt], sum(count for _, count in spoilt))}
@@ -119,7 +118,7 @@ def documents_table(results: Sequence[ProofreadingSpeed]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingSpeedOptions:
-    """Which model reads, and how much."""
+    """Options of the measurement: model, words and rounds."""
 
     model: Annotated[str | None, Option("a quantised model that revises", default="the default one")] = None
     threads: Annotated[int, Option("of the library")] = 2
@@ -131,7 +130,7 @@ class ReadingSpeedOptions:
 
 
 def run(chosen: ReadingSpeedOptions) -> None:
-    """Proofread, and tell."""
+    """Runs the measurement and prints the figures."""
     engine = load_engine(chosen.model, threads=chosen.threads)
     policy = engine.policy
     if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):

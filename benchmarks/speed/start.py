@@ -33,7 +33,7 @@ ROUNDS = 9
 
 @dataclass(frozen=True)
 class ProcessCost:
-    """Seconds of the processor, and megabytes at the most, of one process."""
+    """The CPU seconds and the peak memory in megabytes of one process."""
 
     seconds: float
     megabytes: float
@@ -41,7 +41,7 @@ class ProcessCost:
 
 @dataclass(frozen=True)
 class StartTimes:
-    """What rounds took: the least, and the one in the middle."""
+    """The minimum and the median over the rounds."""
 
     what: str
     least: float
@@ -68,7 +68,7 @@ print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_
 
 
 def spend(command: Sequence[str], compiled: Path) -> ProcessCost:
-    """Run a command to its end, with modules compiled into that folder."""
+    """Runs a command to its end; `compiled` is the folder of its compiled modules."""
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(compiled)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     launched = subprocess.run(
@@ -83,7 +83,7 @@ def spend(command: Sequence[str], compiled: Path) -> ProcessCost:
 
 
 def measure(rounds: int, model: str | None) -> list[StartTimes]:
-    """Start all commands by turns."""
+    """Runs all commands by turns and returns the figures of each."""
     with tempfile.TemporaryDirectory() as folder:
         draft, compiled = Path(folder) / "draft.txt", Path(folder) / "compiled"
         draft.write_text(DRAFT, "utf-8")
@@ -113,7 +113,7 @@ def table(starts: Sequence[StartTimes]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
-    """What is started, and how often."""
+    """Options of the measurement: model and rounds."""
 
     rounds: Annotated[int, Option("processes of each kind", least=1)] = ROUNDS
     model: Annotated[str | None, Option("name or folder of a model", default="the default one")] = None

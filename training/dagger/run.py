@@ -209,7 +209,7 @@ class Rounds:
 
 
 def _outcome(episodes: Episodes, name: str) -> dict[str, float]:
-    """Metrics of finished episodes; "exact" is the share of the drafts needing a change that reached the person's text."""
+    """Metrics of finished episodes; "exact" is the share that reached the person's text, of those needing a change."""
     made = episodes.histories()
     assert made.targets is not None
     right = (made.ids == made.targets)[made.counted]

@@ -27,7 +27,7 @@ _CHUNK = {"cpu": 512, "cuda": 4096}
 
 @dataclass(frozen=True)
 class VisitedStates:
-    """The states in which actions were taken, as the validity mask needs them, and the actions; all of shape (actions,)."""
+    """The states in which actions were taken, for the validity mask, and the actions; all of shape (actions,)."""
 
     actions: Tensor
     left: Tensor

@@ -346,7 +346,7 @@ class Tuner:
         self.progress.kl_weight = min(max(weight, _KL_WEIGHTS[0]), _KL_WEIGHTS[1])
 
     def _described(self, episodes: Sequence[Episode], types: Tensor) -> Entry:
-        """Metrics of the episodes: length, ending and variety of the texts, and the share of each action kind (`p_KIND`)."""
+        """Metrics of the episodes: length, ending and variety of texts, and the share of each action (`p_KIND`)."""
         written = [episode.tokens for episode in episodes]
         taken = np.concatenate([episode.taken for episode in episodes])
         first = self.vocabulary.first_move_id

@@ -1,1 +1,1 @@
-"""Texts to trajectories: obfuscation, its compiled generator, mixtures and samples."""
+"""Trajectories from texts: obfuscation, its compiled generator, mixtures and samples."""

@@ -1,8 +1,8 @@
-"""The compiled trajectory generator: the policies of `training.samples.policies`, draw for draw, fast.
+"""The compiled trajectory generator: it draws the same trajectories as the policies of `training.samples.policies`.
 
-The text lies in a gap buffer whose gap is the cursor, so a deletion only widens the gap and a move
-copies the tokens it passes. Each obfuscation action writes its inverse at once, from the end of the
-output towards its beginning: what stands there at the end is the restoration.
+The text is in a gap buffer whose gap is the cursor: a deletion widens the gap, and a move copies the
+tokens it passes. The inverse of each obfuscation action is written at once, from the end of the output
+towards its beginning, so the output ends up as the restoration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _tokens_between = compiled(tokens_between)
 
 @compiled
 def _fill(text: Tokens, cursor: int, buffer: Tokens) -> int:
-    """Put the text into the gap buffer, with the gap at `cursor`; returns where the gap ends."""
+    """Puts the text into the gap buffer with the gap at `cursor`; returns the end of the gap."""
     # With a gap of the longest move from the start, no move copies onto itself.
     right = cursor + LONGEST
     for at in range(cursor):
@@ -46,7 +46,7 @@ def _fill(text: Tokens, cursor: int, buffer: Tokens) -> int:
 
 @compiled
 def _shift(buffer: Tokens, left: int, right: int, delta: int) -> None:
-    """Carry the gap over `delta` tokens."""
+    """Moves the gap over `delta` tokens."""
     if delta < 0:
         for at in range(1, 1 - delta):
             buffer[right - at] = buffer[left - at]
@@ -102,7 +102,7 @@ def _paper(
 
 @compiled
 def _boundary(buffer: Tokens, left: int, right: int, rest: int, classes: Classes, boundary: int) -> int:
-    """How strong a boundary of the text in the gap buffer is."""
+    """The strength of a boundary of the text in the gap buffer."""
     if boundary in (0, rest):
         return SENTENCE
     before, after = boundary - 1, boundary
@@ -115,7 +115,7 @@ def _boundary(buffer: Tokens, left: int, right: int, rest: int, classes: Classes
 
 @compiled
 def _travel(out: Tokens, at: int, last: int, delta: int, first_move_id: int) -> int:
-    """Write the moves that undo a way of `delta`, the last first; returns where they start."""
+    """Writes the moves that undo a shift of `delta`, the last first; returns the position of the first."""
     back = 1 if delta > 0 else 0
     distance = abs(delta)
     for power in range(LONGEST_POWER):
@@ -144,7 +144,7 @@ def _draw_piece(state: State, pieces: Pieces) -> tuple[int, int]:
 def _start_of(
     buffer: Tokens, left: int, right: int, rest: int, classes: Classes, end: int, level: int, units: int
 ) -> int:
-    """Where the piece of so many units starts that ends at `end`."""
+    """The start of the piece of `units` units (words, clauses or sentences, by `level`) that ends at `end`."""
     start = end
     for _ in range(units):
         start = max(start - 1, 0)
@@ -306,7 +306,7 @@ def _elaborated(
 
 @compiled
 def _seed(text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: int, history: Tokens) -> int:
-    """Write the start marker and the given ends; returns how many ids that took."""
+    """Writes the start marker, prefix and suffix; returns the number of ids written."""
     history[0] = start_id
     size = 1
     for at in range(prefix):
@@ -326,7 +326,7 @@ def _seed(text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: 
 
 
 class _Given(NamedTuple):
-    """`Texts` for compiled code."""
+    """The arrays of `Texts` for compiled code."""
 
     tokens: Tokens
     offsets: NDArray[np.int64]
@@ -338,7 +338,7 @@ class _Given(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """How histories are written, for compiled code."""
+    """The vocabulary's ids and the limits of histories, for compiled code."""
 
     revisions: float
     pieces: Pieces
@@ -350,7 +350,7 @@ class _Rules(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Where histories are written to: a row for each, how long it is, and how much of it was given."""
+    """The output arrays: a row for each history, its length and its number of given ids."""
 
     ids: Tokens
     lengths: NDArray[np.int32]
@@ -359,7 +359,7 @@ class _Rows(NamedTuple):
 
 @compiled
 def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: Tokens) -> int:
-    """Write each sample's history into its row; returns how many had to fall back on plain."""
+    """Writes each sample's history into its row; returns the number of samples that fell back on the plain policy."""
     prefixes, suffixes, offsets = given.prefixes, given.suffixes, given.offsets
     classes, revisions, pieces = rules.classes, rules.revisions, rules.pieces
     first_move_id = rules.first_move_id
@@ -403,7 +403,7 @@ def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: T
 
 
 class Generator:
-    """Makes histories from texts, for one vocabulary and one longest history."""
+    """Makes histories from texts for one vocabulary and one maximum length."""
 
     def __init__(
         self,
@@ -422,7 +422,7 @@ class Generator:
         self.k_max = k_max
 
     def __call__(self, texts: Texts, names: State) -> Histories:
-        """The histories of `texts`; `names` say which random stream each is drawn from."""
+        """The histories of `texts`; `names` are the random streams from which they are drawn."""
         vocabulary, count = self.vocabulary, len(texts)
         sizes = np.diff(texts.offsets)
         self._check(texts, sizes)

@@ -1,4 +1,4 @@
-"""Texts to be written, many in one array, and the histories that write them, one a row."""
+"""Arrays of texts and of the histories that write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tokens = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Texts:
-    """Many texts in one array, and what is to become of each."""
+    """Many texts in one array, each with its task."""
 
     tokens: Tokens
     offsets: NDArray[np.int64]
@@ -49,10 +49,10 @@ class Texts:
 
 @dataclass(frozen=True)
 class Histories:
-    """One history a row, padded at the end: its ids, its length, and which ids the loss counts.
+    """Histories, one a row, padded at the end: ids, lengths, and a mask of the ids that count in the loss.
 
-    What is to be predicted in the place of an id is that id, unless `targets` say otherwise: a history
-    may hold actions that should not have been taken.
+    The target at each position is the id itself, unless `targets` has another: a history may contain actions
+    that should not have been taken.
     """
 
     ids: Tokens
@@ -68,13 +68,13 @@ class Histories:
         return self.taken(slice(count))
 
     def taken(self, rows: slice | NDArray[np.int64]) -> Histories:
-        """Some of the histories, in the order asked for."""
+        """The histories with these row numbers, in this order."""
         targets = None if self.targets is None else self.targets[rows]
         return Histories(self.ids[rows], self.counted[rows], self.lengths[rows], self.fallbacks, targets)
 
     @classmethod
     def joined(cls, parts: Sequence[Histories]) -> Histories:
-        """All histories of `parts`, which are of one width, one after the other."""
+        """Concatenates the histories of `parts`, which have the same width."""
         targets = None
         if any(part.targets is not None for part in parts):
             targets = np.concatenate([part.ids if part.targets is None else part.targets for part in parts])

@@ -1,4 +1,4 @@
-"""The mixture: how often each way of writing is shown, and how texts are cut for it."""
+"""The mixture: the share of each kind of sample, and how texts are cut for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Orders = tuple[tuple[float, str], ...]
 
 
 class Order(StrEnum):
-    """In which order the hunks of an edit are rewritten."""
+    """The order in which the hunks of an edit are rewritten."""
 
     FORWARD = "forward"
     BACKWARD = "backward"
@@ -29,10 +29,10 @@ class Order(StrEnum):
 
 @dataclass(frozen=True)
 class Mixture:
-    """Shares of the kinds of samples, and what each is drawn from.
+    """The shares of the kinds of samples and the parameters of each.
 
-    Shares are weights: they need not add up to 1. An infill's gap is written by one of the other
-    compiled policies, as often as their shares say.
+    Shares are weights and need not add up to 1. The gap of an infill is written by one of the other
+    compiled policies, drawn by their shares.
     """
 
     plain: float = 0.1

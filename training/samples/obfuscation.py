@@ -1,6 +1,6 @@
-"""Obfuscation and restoration: a text taken apart step by step, and the actions that put it back.
+"""Obfuscation and restoration: actions that take a text apart, and the inverse actions that write it.
 
-Built on the canvas itself, for policies that are not compiled. A sample's history is the start marker, the
+This version uses the canvas, for policies that are not compiled. A sample's history is the start marker, the
 inserts that seed the prefix (and, for infill, the suffix, with the moves back before it), and the
 restoration: the inverse of each obfuscation action, last first, then Stop.
 """
@@ -24,7 +24,7 @@ Policy = Callable[[Canvas, KeyedRandom], Iterator[Action]]
 
 @dataclass(frozen=True)
 class Task:
-    """What is to become of a text: how much of each end is given, and how the rest is written.
+    """The task of a sample: how much of the text is given at each end, and how the rest is written.
 
     `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one, `revisions` and
     `pieces` for the structured and the local one, `revisions` and `optional`, a number for each token of the text,
@@ -42,14 +42,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Sample:
-    """A history, and which of its ids count as targets of the loss."""
+    """A history, and a mask of the ids that are targets of the loss."""
 
     ids: list[int]
     counted: list[bool]
 
 
 def workspace(vocabulary: Vocabulary, text: Sequence[int], prefix: int, suffix: int) -> Canvas:
-    """A canvas of the text on which every operator may be used, in the model's vocabulary or not."""
+    """A canvas of the text that accepts every operator, whether it is in the model's vocabulary or not."""
     every = replace(vocabulary, kinds=frozenset(KINDS))
     return Canvas(every, text, prefix=prefix, suffix=suffix)
 
@@ -66,7 +66,7 @@ def restoration(canvas: Canvas, obfuscation: Iterator[Action], k_max: int | None
 
 
 def single_moves(vocabulary: Vocabulary, actions: list[Action]) -> list[Action]:
-    """The same actions with every move made of moves that have ids."""
+    """The same actions, each move split into moves that have ids."""
     made: list[Action] = []
     for action in actions:
         made += vocabulary.moves(action.delta) if isinstance(action, Move) else (action,)
@@ -74,15 +74,15 @@ def single_moves(vocabulary: Vocabulary, actions: list[Action]) -> list[Action]:
 
 
 def seeding(vocabulary: Vocabulary, prefix: Sequence[int], suffix: Sequence[int]) -> list[Action]:
-    """The actions that put both given ends on the canvas and the cursor between them."""
+    """The actions that write prefix and suffix and put the cursor between them."""
     return [*map(Insert, (*prefix, *suffix)), *vocabulary.moves(-len(suffix))]
 
 
 def survivors(actions: Sequence[Action], canvas: Canvas) -> list[bool]:
-    """For each action, False if it writes a token that is gone at the end: noise, put in to be fixed.
+    """For each action, False if it inserts a token that is deleted later (noise).
 
-    The paper leaves such transient insertions out of the loss. `canvas` is the one the actions start
-    from; it is run through them.
+    The paper leaves such transient insertions out of the loss. The actions start from `canvas` and are
+    applied to it.
     """
     writers = [-1] * canvas.length
     for number, action in enumerate(actions):
@@ -111,7 +111,7 @@ def make_sample(
     max_history: int,
     k_max: int | None = None,
 ) -> Sample:
-    """The sample called `name`: obfuscations are drawn until one fits, at last the plain one."""
+    """The sample of the random stream `name`: obfuscations are drawn until one fits, in the end the plain one."""
     end = len(text) - task.suffix
     seeds = seeding(vocabulary, text[: task.prefix], text[end:])
     room = max_history - len(seeds) - 2

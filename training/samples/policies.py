@@ -1,7 +1,7 @@
-"""What the policies have in common that take a text apart, to be read backwards as writing.
+"""Obfuscation policies: shared parts, and the plain policy.
 
-A policy puts the cursor down and then yields actions until nothing between the protected ends is left.
-`training.samples.generator` has them compiled; the tests have them written with the canvas.
+A policy places the cursor and then yields actions until nothing is left between the protected ends; reversed,
+they write the text. `training.samples.generator` has the compiled policies; the tests have them on the canvas.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def plain(canvas: Canvas) -> Iterator[Action]:
 
 
 def tokens_between(revisions: float) -> int:
-    """Most tokens between two local revisions; drawn evenly from 1 on, they are half of it on average."""
+    """The maximum number of tokens between two local revisions; it is drawn uniformly from 1 to this."""
     return max(int(200 / max(revisions, 0.01)) - 1, 1)
 
 
 def place(canvas: Canvas, cursor: int) -> None:
-    """Put the cursor down before the first action."""
+    """Places the cursor before the first action."""
     canvas.protect(canvas.prefix, canvas.suffix, cursor)

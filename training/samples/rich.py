@@ -1,7 +1,7 @@
-"""Obfuscation with the operators of the paper's appendix: noise put in, for restorations to fix.
+"""Obfuscation with the operators of the paper's appendix: it adds noise that the restoration removes.
 
-A temporary insertion is restored by Delete, a replacement by Replace, a swap by Swap, a moved span by
-SpanMove and a copied one by SpanDelete, so a restoration uses every operator the vocabulary has ids for.
+A temporary insertion is undone by Delete, a replacement by Replace, a swap by Swap, a moved span by
+SpanMove and a copied one by SpanDelete, so restorations use every operator that has ids in the vocabulary.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _P_EDIT = 0.1
 
 
 def rich(canvas: Canvas, random: KeyedRandom, vocabulary: Vocabulary, p_delete: float) -> Iterator[Action]:
-    """The paper's policy with now and then an edit of another kind, as long as some are allowed.
+    """The paper's policy with occasional edits of other kinds, up to a limit.
 
-    An edit is only made if each action that undoes it has an id in `vocabulary`.
+    An edit is made only if each action that undoes it has an id in `vocabulary`.
     """
     size = canvas.high - canvas.low
     canvas.protect(canvas.prefix, canvas.suffix, canvas.low + random.below(size + 1))
@@ -41,7 +41,7 @@ def rich(canvas: Canvas, random: KeyedRandom, vocabulary: Vocabulary, p_delete: 
 
 
 def _proposal(canvas: Canvas, random: KeyedRandom, noise: list[int]) -> Action:
-    """Some edit, valid or not. Noise is drawn from the text's own tokens: the likeliest to mislead."""
+    """Draws an edit, valid or not. Noise tokens are drawn from the text itself, as these mislead most."""
     match random.pick(OPERATORS):
         case "insert":
             return Insert(random.pick(noise))
@@ -59,7 +59,7 @@ def _proposal(canvas: Canvas, random: KeyedRandom, noise: list[int]) -> Action:
 
 
 def _span_move(cursor: int, random: KeyedRandom) -> SpanMove:
-    """A span carried over a power of two of tokens: that is the distance its way back will name."""
+    """Draws a move of a span over a power of two of tokens, the distance that its inverse has."""
     k, distance = 2 ** random.below(5), 2 ** random.below(7)
     right, over_cursor = bool(random.below(2)), bool(random.below(2))
     away = distance if over_cursor else -k - distance
@@ -67,7 +67,7 @@ def _span_move(cursor: int, random: KeyedRandom) -> SpanMove:
 
 
 def undoable(action: Action, canvas: Canvas, vocabulary: Vocabulary) -> bool:
-    """Whether every action that undoes this one is in use and has an id, moves taken apart."""
+    """Whether every action that undoes this one is in use and has an id, after moves are split."""
     cursor = action.plan(canvas).cursor
     for step in action.inverse(canvas):
         if vocabulary.objection(step):

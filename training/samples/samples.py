@@ -1,8 +1,8 @@
-"""The samples of an epoch: which piece of which document, written in which way.
+"""The samples of an epoch: pieces of documents, each with a policy that writes it.
 
-An epoch cuts every document anew into windows, each with its kind, prefix and suffix drawn first, so
-that its length can suit them; then it shuffles the windows. Sample i of epoch e is the same whoever
-makes it and whenever: everything is drawn from streams named by (seed, epoch, i) and the like.
+Every epoch cuts each document into new windows. The kind, prefix and suffix of a window are drawn first, since
+its length depends on them; then the windows are shuffled. Sample i of epoch e is always the same, because
+everything is drawn from streams named by (seed, epoch, i) and similar keys.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _strength = compiled(strength)
 
 @dataclass(frozen=True)
 class Windows:
-    """The pieces an epoch is made of, in the order of the corpus."""
+    """The pieces of an epoch, in the order of the corpus."""
 
     shards: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -50,7 +50,7 @@ class Windows:
 
 @compiled
 def _pick(weights: NDArray[np.float64], state: State) -> int:
-    """An index drawn by weights that are given as running sums ending in 1."""
+    """Draws an index by weights, given as cumulative sums that end in 1."""
     drawn = share(state)
     index = 0
     while drawn >= weights[index] and index < weights.size - 1:
@@ -66,7 +66,7 @@ def _draw_range(ranges: NDArray[np.float64], state: State) -> float:
 
 @compiled
 def _cut_at_sentence(tokens: Tokens, classes: Classes, start: int, size: int, least: int) -> int:
-    """A size a little below `size` at which a sentence ends, if there is one: Stop then means an end."""
+    """The largest size not much below `size` at which a sentence ends, so that Stop follows a sentence; else `size`."""
     for shorter in range(size, max(size - size // 4, least) - 1, -1):
         end = start + shorter
         if _strength(int(classes[tokens[end - 1]]), int(classes[tokens[end]])) == SENTENCE:
@@ -75,7 +75,7 @@ def _cut_at_sentence(tokens: Tokens, classes: Classes, start: int, size: int, le
 
 
 class _CuttingRules(NamedTuple):
-    """How documents are cut, for compiled code; shares and ranges have their weights as running sums."""
+    """The rules for cutting documents, for compiled code; weights are cumulative sums."""
 
     shares: NDArray[np.float64]
     gap_shares: NDArray[np.float64]
@@ -92,7 +92,7 @@ class _CuttingRules(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """The windows of a shard, for compiled code: all of `Windows` but the number of the shard."""
+    """The windows of one shard, for compiled code: the columns of `Windows` without the shard's number."""
 
     starts: NDArray[np.int64]
     sizes: NDArray[np.int32]
@@ -123,7 +123,7 @@ def _cut(
     write: bool,
     made: _Columns,
 ) -> int:
-    """Cut all documents of a shard; returns the number of windows. Without `write` it only counts."""
+    """Cuts all documents of a shard; returns the number of windows. Without `write` it only counts."""
     state = np.empty(1, dtype=np.uint64)
     weights = rules.p_deletes[:, 0].copy()
     min_text, max_history = rules.min_text, rules.max_history
@@ -176,7 +176,7 @@ def _cut(
 
 @compiled
 def _sources(first: int, last: int, size: int, name: np.uint64, stream: np.uint64) -> tuple[NDArray[np.int64], State]:
-    """Which windows samples `first` to `last` are, and the names of their random streams."""
+    """The windows of samples `first` to `last`, and the names of their random streams."""
     windows = np.empty(last - first, dtype=np.int64)
     names = np.empty(last - first, dtype=np.uint64)
     for index in range(first, last):
@@ -194,7 +194,7 @@ def _gather(
     offsets: NDArray[np.int64],
     out: NDArray[Any],
 ) -> None:
-    """Copy the windows of one shard to where they go."""
+    """Copies the windows of one shard to their positions in `out`."""
     for window in range(starts.size):
         if shards[window] == shard:
             shift = starts[window] - offsets[window]
@@ -207,14 +207,14 @@ def _running(weights: list[float]) -> NDArray[np.float64]:
 
 
 def _table(rows: tuple[tuple[float, ...], ...]) -> NDArray[np.float64]:
-    """Rows of weight and values, the weights as running sums."""
+    """Rows of (weight, values …) with the weights as cumulative sums."""
     table = np.array(rows, dtype=np.float64)
     table[:, 0] = _running([row[0] for row in rows])
     return table
 
 
 def check_texts(corpus: Corpus, mixture: Mixture) -> None:
-    """Say so where a mixture needs more of its texts than their tokens, and they do not have it."""
+    """Raises `ReviserError` if a mixture needs optional pieces and the corpus has none."""
     if mixture.elaborated and any(shard.optional is None for shard in corpus.shards):
         raise ReviserError(
             "the mixture has elaborated samples, but optional pieces were not looked for in all texts "
@@ -223,7 +223,7 @@ def check_texts(corpus: Corpus, mixture: Mixture) -> None:
 
 
 class Samples:
-    """All samples of all epochs, for one corpus, vocabulary, mixture and seed."""
+    """The samples of all epochs for one corpus, vocabulary, mixture and seed."""
 
     def __init__(self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0) -> None:
         if vocabulary.base_size < corpus.tokenizer.size:
@@ -244,7 +244,7 @@ class Samples:
         return Generator(self.vocabulary, self.corpus.classes, max_history, mixture.revisions, k_max, mixture.pieces)
 
     def count(self, epoch: int) -> int:
-        """How many samples an epoch has; it varies a little, as documents are cut anew."""
+        """The number of samples of an epoch; it varies a little because documents are cut differently."""
         return len(self.windows(epoch))
 
     def windows(self, epoch: int) -> Windows:
@@ -317,9 +317,9 @@ class Samples:
         return Windows(np.full(count, number, dtype=np.int32), *columns)
 
     def _measure_expansions(self) -> NDArray[np.float64]:
-        """How many ids a written token takes, by kind and p(Delete): what 4 of 5 texts get by with.
+        """The number of ids per written token, by kind and p(Delete), that suffices for 4 of 5 texts.
 
-        The fifth is drawn anew, which is cheaper than to leave so much room in every history.
+        The fifth is drawn again, which costs less than reserving so much room in every history.
         """
         expansions = np.ones((ELABORATED + 1, len(self._p_deletes)))
         mixture = self.mixture

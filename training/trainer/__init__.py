@@ -1,1 +1,1 @@
-"""The training loop, its loss and settings, and a whole run."""
+"""The training loop, its loss and settings, and the command of a run."""

@@ -1,9 +1,8 @@
-"""Distillation from the base model: wherever a history is plain text so far, the base's whole distribution is the
-target.
+"""Distillation: where a history is plain text so far, the target is the base model's whole distribution.
 
-A model that learns to edit forgets some of what it knew. Where its history is plain text from the beginning, the
-base gives a distribution over all tokens, which says far more than the one token of the
-training text. There the loss is the divergence from the base's distribution instead of the cross-entropy.
+A model that learns to edit forgets some of what its base knew. Where its history is plain text from the beginning,
+the base gives a distribution over all tokens, which is far more informative than the one token of the training
+text. There the loss is the divergence from the base's distribution instead of the cross-entropy.
 
 The base only knows tokens. So the divergence is between the distributions over tokens, given that a token is
 inserted. Where the text counts in the loss, the probability of inserting any token counts too, as it would in the
@@ -32,7 +31,7 @@ OfPair = Callable[[Tensor, Tensor, int, Tensor], tuple[Tensor, Tensor]]
 
 
 def plain_places(rows: PackedRows, base_size: int) -> NDArray[np.bool_]:
-    """Where, in all columns but the last, a history is a plain text so far and goes on with a token."""
+    """The positions (without the last column) at which a history is plain text so far and continues with a token."""
     operators = (rows.ids >= base_size) & (rows.positions > 0)
     seen = np.cumsum(operators, axis=1)
     begun = np.maximum(np.arange(rows.ids.shape[1]) - rows.positions, 0)
@@ -44,9 +43,9 @@ def plain_places(rows: PackedRows, base_size: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class AskedPlaces:
-    """Places of a batch at which the base is asked: the rows it reads, and the places in all rows and in those.
+    """The positions at which the base is queried, in all rows and in the rows that the base reads.
 
-    `inserts` says how much the probability to insert a token counts at each place, as a multiple of the divergence.
+    `inserts` is the weight of the probability of inserting any token, relative to the divergence.
     """
 
     rows: Tensor
@@ -56,10 +55,10 @@ class AskedPlaces:
 
 
 class BaseTeacher:
-    """A base model as the teacher of a run that is to keep its knowledge."""
+    """A base model as teacher, so that a run keeps the base's knowledge."""
 
     def __init__(self, base: Reviser, base_size: int, weight: float, share: float = 0.5, most: int = 32768) -> None:
-        """The base reads `share` of the rows, those with most plain text, and is asked at `most` places."""
+        """The base reads `share` of the rows, those with most plain text, and is queried at up to `most` positions."""
         if base.config.vocab_size < base_size:
             raise ReviserError("the base to be kept has another vocabulary than the model")
         self.weight = weight
@@ -70,7 +69,7 @@ class BaseTeacher:
         self._of_pair: OfPair = divergence_and_gradient
 
     def to(self, device: torch.device, compiled: bool) -> None:
-        """Go where the run is; on a GPU the base computes in half precision."""
+        """Moves the base to the run's device; on a GPU it computes in half precision."""
         self._base.to(device)
         head = self._base.embedding if self._base.head is None else self._base.head
         self._table = head.weight[: self.base_size].to(self._precision(device))
@@ -82,7 +81,7 @@ class BaseTeacher:
         return torch.bfloat16 if device.type == "cuda" else torch.float32
 
     def choose(self, rows: PackedRows, plain: NDArray[np.bool_], device: torch.device) -> AskedPlaces:
-        """The places of a batch; where it has more than are asked for, evenly spread ones."""
+        """Chooses the positions of a batch; if there are too many, evenly spread ones."""
         count = max(int(len(rows) * self._share), 1)
         chosen = np.sort(np.argsort(-plain.sum(axis=1), kind="stable")[:count])
         row, column = np.nonzero(plain[chosen])
@@ -105,7 +104,7 @@ class BaseTeacher:
         return AskedPlaces(*made)
 
     def divergence(self, ids: Tensor, positions: Tensor, kept: AskedPlaces, states: Tensor, table: Tensor) -> Tensor:
-        """The summed divergence from the base, in nats, of what `states` of the flattened rows say by `table`."""
+        """The summed divergence, in nats, of the model from the base; `states` are of the flattened rows."""
         read = ids.index_select(0, kept.rows)
         # The base knows none of the operators, and a text of its begins after the end of another, which is token 0.
         read = torch.where(read < self.base_size, read, 0)
@@ -121,7 +120,7 @@ class BaseTeacher:
 
 
 class _ChunkedDivergence(torch.autograd.Function):
-    """As the chunked cross-entropy: each chunk's logits become their own gradient, so none are kept."""
+    """A chunked divergence: each chunk's logits are overwritten by their gradient, so none are kept."""
 
     @staticmethod
     def forward(
@@ -160,10 +159,10 @@ class _ChunkedDivergence(torch.autograd.Function):
 
 
 def divergence_and_gradient(logits: Tensor, wanted: Tensor, size: int, inserts: Tensor) -> tuple[Tensor, Tensor]:
-    """The summed divergence of a chunk from what is wanted, and its gradient in the logits.
+    """The summed divergence of a chunk from the wanted distributions, and its gradient with respect to the logits.
 
     Only the first `size` columns of the logits are ids. `wanted` may have fewer columns, those of the base's
-    tokens: the divergence is among them. `inserts` weighs, row by row, the surprise that one of them comes at all.
+    tokens; the divergence is over these. `inserts` weighs, for each row, -log p(any of these tokens).
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))

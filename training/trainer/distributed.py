@@ -1,6 +1,6 @@
-"""The state of a run that several processes share, each writing and reading its own part of it.
+"""Distributed checkpoints: each process writes and reads its own part of a run's state.
 
-It is torch's distributed checkpoint: what four processes wrote, two can read, or one, sharded or not.
+The format is torch's distributed checkpoint: a run of four processes can be resumed by two or one, sharded or not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WHOLE = StateDictOptions(full_state_dict=True)
 
 
 def save_shards(folder: Path, trainer: Trainer) -> None:
-    """Write the state of `trainer` into `folder`; all processes call this, with the same folder."""
+    """Writes the state of `trainer` into `folder`; all processes call this with the same folder."""
     state = _state(trainer)
     # Each process has random numbers of its own, under its own name.
     state[_chances(trainer)] = trainer.generators()
@@ -48,7 +48,7 @@ def has_shards(folder: Path) -> bool:
 
 
 def load_shards(folder: Path, trainer: Trainer) -> None:
-    """Put `trainer` where the processes were that wrote `folder`, whatever their number was."""
+    """Restores `trainer` from `folder`, which any number of processes may have written."""
     known = _known(folder)
     state = _state(trainer)
     if not any(name.startswith("average.") for name in known):
@@ -79,7 +79,7 @@ def load_shards(folder: Path, trainer: Trainer) -> None:
 
 
 def load_whole(trainer: Trainer, weights: StateDict, state: TrainerState) -> None:
-    """Put a trainer whose weights are sharded where a process that had them whole left off."""
+    """Restores a trainer with sharded weights from an unsharded checkpoint."""
     set_model_state_dict(trainer.model, weights, options=_WHOLE)
     set_optimizer_state_dict(trainer.shared, trainer.optimizer, _named(trainer, state["optimizer"]), options=_WHOLE)
     if trainer.average is not None and state["average"] is not None:
@@ -112,7 +112,7 @@ def _known(folder: Path) -> set[str]:
 
 
 def _named(trainer: Trainer, numbered: StateDict) -> StateDict:
-    """An optimizer's own state with the names of weights in the place of their numbers."""
+    """An optimizer's state, keyed by the names of weights instead of their numbers."""
     names = {weight: name for name, weight in trainer.shared.named_parameters()}
     groups = trainer.optimizer.param_groups
     order = [names[weight] for group in groups for weight in group["params"]]
@@ -125,7 +125,7 @@ def _named(trainer: Trainer, numbered: StateDict) -> StateDict:
 
 
 class _quiet(warnings.catch_warnings):  # noqa: N801
-    """Without what torch says about its own internals, and about processes without a GPU."""
+    """A context that suppresses torch's warnings about its internals and about processes without a GPU."""
 
     def __enter__(self) -> Any:
         entered = super().__enter__()

@@ -1,8 +1,8 @@
-"""Cross-entropy over a large vocabulary without ever holding all its logits.
+"""Cross-entropy over a large vocabulary, computed in chunks so that not all logits are in memory at once.
 
-The logits of one batch would take gigabytes. Positions that count are taken in chunks; each chunk's
-logits are made, turned into their own gradient, and dropped, so the backward pass only has to scale
-what the forward pass has already computed.
+The logits of one batch would take gigabytes. Positions that count are processed in chunks; each chunk's
+logits are computed, turned into their gradient, and dropped. The backward pass only scales the gradients
+that the forward pass has computed.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 
 def loss_and_gradient(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The summed loss of a chunk and its gradient in the logits, in the logits' own precision.
+    """The summed loss of a chunk and its gradient with respect to the logits, in the logits' precision.
 
-    Only the first `size` columns are ids; the others are padding and get no share.
+    Only the first `size` columns are ids; the others are padding and get no probability.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
@@ -74,7 +74,7 @@ def loss_and_gradient(logits: Tensor, targets: Tensor, size: int) -> tuple[Tenso
 
 
 def chunk_loss(compiled: bool) -> OfChunk:
-    """What makes a loss and a gradient of a chunk: plain operations, or where told, a kernel for a GPU."""
+    """The function for the loss and gradient of a chunk: plain operations, or a GPU kernel if `compiled`."""
     return _by_kernel if compiled else loss_and_gradient
 
 
@@ -87,7 +87,7 @@ def _by_kernel(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tens
 
 
 def summed_loss(hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk = loss_and_gradient) -> Tensor:
-    """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
+    """The sum of -log p(target) over positions. Shapes: (positions, width), (vocab, width), (positions,).
 
     `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`.
     """

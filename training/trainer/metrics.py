@@ -1,4 +1,4 @@
-"""What a run says about itself: a JSONL file for machines, a live table or plain lines for people."""
+"""Metrics of a run: a JSONL file, and a live view or plain lines in the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Metrics = dict[str, Any]
 
 
 class MetricsLog:
-    """Appends one JSON object for each report; a resumed run first drops what came after its checkpoint."""
+    """A log of one JSON object per report; a resumed run first drops the entries after its checkpoint."""
 
     def __init__(self, path: Path, resumed_at: int = 0) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class MetricsLog:
 
 
 def read_metrics(path: Path) -> list[Metrics]:
-    """The entries of a metrics file; a last line cut short by a crash is left out."""
+    """Reads the entries of a metrics file; a last line truncated by a crash is left out."""
     entries = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         try:
@@ -48,7 +48,7 @@ def read_metrics(path: Path) -> list[Metrics]:
 
 
 class PlainView:
-    """One line now and then; for logs, pipes and machines without rich."""
+    """A plain line every few seconds, for logs, pipes and machines without rich."""
 
     def __init__(self) -> None:
         self._last = float("-inf")
@@ -108,7 +108,7 @@ class RichView(PlainView):
 
 
 def make_view() -> PlainView:
-    """The live view where there is a terminal and rich; plain lines otherwise."""
+    """The live view if there is a terminal and rich is installed, else plain lines."""
     if sys.stdout.isatty():
         try:
             return RichView()

@@ -1,4 +1,4 @@
-"""What a training run is asked for: its data, its folder, and what it starts from."""
+"""The options of a training run: data, output folder and initial model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from training.trainer.settings import PRESETS, Settings, preset_settings
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """A whole training run, from its data to its model."""
+    """Options of a training run."""
 
     preset: Annotated[str, Argument(choices=tuple(PRESETS))]
     data: Annotated[Path, Option("token shards (reviser tokenise)")]
@@ -38,5 +38,5 @@ class RunOptions:
     words: Words = ()
 
     def settings(self) -> Settings:
-        """The preset with the settings changed that the options name."""
+        """The preset with the settings that the options override."""
         return preset_settings(self.preset, **self.changes)

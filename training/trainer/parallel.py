@@ -1,4 +1,4 @@
-"""One process or many: where a process stands among the others, and how they share a model."""
+"""Distributed training: the processes of a run, and how they share a model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class World:
 
     @property
     def leads(self) -> bool:
-        """Whether this process writes files and talks."""
+        """Whether this is the leading process, which writes files and prints."""
         return self.rank == 0
 
     def total(self, value: float) -> float:
@@ -44,7 +44,7 @@ class World:
         return float(summed)
 
     def told(self, text: str) -> str:
-        """What the leader says; the others' text is not heard."""
+        """Broadcasts the leader's text; the other processes' arguments are ignored."""
         if self.size == 1:
             return text
         said = [text]
@@ -58,7 +58,7 @@ class World:
 
 @contextmanager
 def join_world(kind: str) -> Iterator[World]:
-    """Take part in the run that `torchrun` started, or be alone."""
+    """Joins the run that `torchrun` started; without one, the world is a single process."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size > 1 and kind == "none":
         raise ReviserError("several processes were started; choose --parallel ddp or fsdp")
@@ -85,7 +85,7 @@ def join_world(kind: str) -> Iterator[World]:
 
 
 def share(module: nn.Module, blocks: nn.ModuleList, world: World) -> nn.Module:
-    """`module` spread over the processes: copied (DDP) or in shards (FSDP2)."""
+    """`module` distributed over the processes: replicated (DDP) or sharded (FSDP2)."""
     if world.kind == "ddp":
         devices = [world.device.index] if world.device.type == "cuda" else None
         return nn.parallel.DistributedDataParallel(module, device_ids=devices)
@@ -100,7 +100,7 @@ def share(module: nn.Module, blocks: nn.ModuleList, world: World) -> nn.Module:
 
 @contextmanager
 def last_pass_syncs(module: nn.Module, last: bool) -> Iterator[None]:
-    """Gradients travel once for each optimizer step, with its last pass."""
+    """A context that synchronises gradients only in the last pass of an optimizer step."""
     if isinstance(module, nn.parallel.DistributedDataParallel) and not last:
         with module.no_sync():
             yield

@@ -1,8 +1,7 @@
-"""A training pass that is recorded once and replayed: the GPU then never waits for Python.
+"""CUDA graphs of the training pass: it is recorded once and replayed, so the GPU does not wait for Python.
 
-Told kernel by kernel, a GPU is idle between them wherever a kernel is short; a recorded pass is told once. And
-where the pass computes in half precision, the weights of its layers are rounded all at once, instead of each where
-it is used.
+When kernels are launched one by one, a GPU is idle between short ones; a recorded pass is launched at once. If the
+pass computes in half precision, the weights of all layers are rounded together instead of each at its use.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Copies = dict[nn.Parameter, nn.Parameter]
 
 @contextmanager
 def _rounded(layers: Sequence[nn.Linear]) -> Iterator[Copies]:
-    """The layers with copies of their weights in the precision that products are to have here, if that is lower."""
+    """A context in which the layers have copies of their weights in the precision of autocast, if that is lower."""
     copies: Copies = {}
     places = [(layer, name) for layer in layers for name, _ in layer.named_parameters()]
     kind = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
@@ -41,9 +40,9 @@ def _rounded(layers: Sequence[nn.Linear]) -> Iterator[Copies]:
 
 
 class Recording:
-    """`trunk` of inputs of these shapes, forward and backward, with gradients for `weights`.
+    """A recording of `trunk` for inputs of these shapes, forward and backward, with gradients for `weights`.
 
-    `layers` are those of the trunk that multiply by matrices.
+    `layers` are the matrix multiplications of the trunk.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class Recording:
         return all(given.shape == own.shape for given, own in zip(inputs, self._inputs, strict=True))
 
     def __call__(self, *inputs: Tensor) -> Tensor:
-        """What the trunk gives; it is overwritten by the next call. Backward, the weights get gradients."""
+        """The trunk's output, which the next call overwrites. Its backward pass gives the weights gradients."""
         # Nothing of the recording is known to autograd; a weight stands for all of them.
         # torch does not type the way a function with a hand-written gradient is called.
         states: Tensor = _Replay.apply(self._weights[0], self, *inputs)  # type: ignore[no-untyped-call]
@@ -108,7 +107,7 @@ class Recording:
         return self._states
 
     def replay_backward(self, grad: Tensor) -> None:
-        """Add gradients to those of the weights; one that has none gets the place where the next replay writes."""
+        """Adds gradients to those of the weights; a weight without one gets the buffer that the next replay writes."""
         self._grad.copy_(grad)
         self._backward.replay()
         sums, parts = [], []
@@ -146,8 +145,8 @@ class RecordedObjective(nn.Module):
     """A model with its loss, whose trunk (all that comes before the loss) can be recorded."""
 
     def __init__(self, learner: nn.Module, layers: nn.Module, trunk: Callable[..., Tensor]) -> None:
-        """`trunk` gives the final states of `learner`, and never waits for the device. `layers` are those of the
-        learner that multiply by matrices."""
+        """`trunk` computes the final states of `learner` without waiting for the device. `layers` are the matrix
+        multiplications of the learner."""
         super().__init__()
         # A subclass registers the model itself, by the name that its loss uses.
         self._parts = learner, layers
@@ -155,7 +154,7 @@ class RecordedObjective(nn.Module):
         self._recording: Recording | None = None
 
     def trunk_inputs(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
-        """What the trunk gets of such inputs of the objective, or nothing where it cannot be recorded."""
+        """The part of the objective's inputs that the trunk gets; None if it cannot be recorded."""
         raise NotImplementedError
 
     @property
@@ -163,14 +162,14 @@ class RecordedObjective(nn.Module):
         return self._recording is not None
 
     def record(self, *inputs: Tensor) -> None:
-        """Record a pass of the trunk over inputs of these shapes, to be replayed from now on; a GPU is needed."""
+        """Records a pass of the trunk over inputs of these shapes, to be replayed from now on; needs a GPU."""
         learner, layers = self._parts
         weights = [weight for weight in learner.parameters() if weight.requires_grad]
         products = [each for each in layers.modules() if isinstance(each, nn.Linear)]
         self._recording = Recording(self._trunk, inputs, weights, products)
 
     def states(self, *inputs: Tensor) -> Tensor:
-        """What the trunk gives, replayed where it was recorded for such inputs and the model learns."""
+        """The trunk's output, replayed if it was recorded for such inputs and the model is in training mode."""
         learner, _ = self._parts
         if learner.training and self._recording and self._recording.fits(inputs):
             return self._recording(*inputs)

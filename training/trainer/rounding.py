@@ -1,8 +1,8 @@
-"""Training with rounded weights: a pass sees them as a quantised file will have them.
+"""Quantisation-aware training: a pass uses the weights as a quantised file will have them.
 
-A small model that was never shown its rounded weights loses much to four bits. Here the forward and the
-backward pass see rounded weights, and the step that follows changes the exact ones: many small changes
-add up, and those that rounding hides do no harm.
+A small model that was never trained with rounded weights loses much quality at four bits. Here the forward and the
+backward pass use rounded weights, and the optimizer step changes the exact ones, in which small changes
+accumulate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reviser.model.quantised import attempt, rounded
 
 
 class Rounding:
-    """The matrices of a model, to be rounded for a while."""
+    """The matrices of a model that can be rounded temporarily."""
 
     def __init__(self, model: Reviser, bits: Literal[4, 8], *, compiled: bool = False) -> None:
         if model.config.uses_canvas:
@@ -37,7 +37,7 @@ class Rounding:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Round the weights for this long, then put the exact ones back; gradients stay."""
+        """A context in which the weights are rounded; afterwards the exact ones are restored, and gradients stay."""
         kept = [self._round(bits, matrices) for (bits, _), matrices in self._alike.items()]
         try:
             yield

@@ -58,7 +58,7 @@ _SAMPLED_ACTIONS = 200
 
 
 def loader_of(samples: SampleSource, settings: Settings, world: World, workers: int) -> Loader:
-    """Packed rows for one process of the run."""
+    """The loader of packed rows for one process of the run."""
     return Loader(
         samples,
         settings.rows // world.size,
@@ -71,9 +71,9 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
 
 
 def mixture_of(settings: Settings, path: Path | None) -> Mixture:
-    """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline.
+    """The mixture of a run: that of the file, or the paper's recipe; left to right for the AR baseline.
 
-    The baseline is shown texts that are as long and the same share of openings as its file says.
+    For the baseline, the lengths of texts and the share of openings still come from the file.
     """
     mixture = Mixture.load(path) if path else Mixture.as_in_the_paper(settings.history)
     if settings.objective == "ar":
@@ -83,7 +83,7 @@ def mixture_of(settings: Settings, path: Path | None) -> Mixture:
 
 
 def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Checkpoint:
-    """The model before its first step: fresh, or a pretrained one with operators appended."""
+    """The initial model: random weights, or a pretrained model with ids of operators appended."""
     if init is None:
         return _fresh(settings, load_tokenizer(tokenizer), tokenizer)
     from reviser.checkpoints.importing import import_model
@@ -97,7 +97,7 @@ def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Chec
 
 
 def teacher_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> BaseTeacher | None:
-    """The base that a run is held to, if it is to be."""
+    """The teacher of the run, if its settings ask for distillation."""
     if not settings.keep:
         return None
     if base is None:
@@ -108,7 +108,7 @@ def teacher_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> 
 
 
 def mistakes_of(options: RunOptions, vocabulary: Vocabulary, mixture: Mixture, seed: int) -> MadeUpMistakes | None:
-    """Made-up mistakes, where a table of them is named: put into the texts of the run, or into others."""
+    """The source of synthetic mistakes if a table is given, made in the texts of the run or in others."""
     if options.mistakes is None:
         return None
     texts = Corpus.open(options.mistakes_in or options.data)
@@ -124,7 +124,7 @@ def check_history(history: int, model: Reviser) -> None:
 
 
 def _with_operators(old: Vocabulary, settings: Settings) -> Vocabulary:
-    """The vocabulary with the actions in use that a run teaches; new ids come behind the old ones."""
+    """The vocabulary with the actions that the run teaches in use; new ids are appended."""
     added = settings.kinds & set(EXTENSIONS)
     new = dataclasses.replace(old, kinds=settings.kinds, extensions=(*old.extensions, *(added - set(old.extensions))))
     if new.extensions[: len(old.extensions)] != old.extensions:
@@ -145,7 +145,7 @@ def _fresh(settings: Settings, tokenizer: Tokenizer, source: str) -> Checkpoint:
 
 
 def matrix_rate(device: torch.device) -> float | None:
-    """Floating-point operations per second of a large bf16 product here; None without a GPU."""
+    """Floating-point operations per second of a large bf16 matrix product on this GPU; None without one."""
     if device.type != "cuda":
         return None
     a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
@@ -164,7 +164,7 @@ def matrix_rate(device: torch.device) -> float | None:
 
 
 class Reporter:
-    """Turns steps into log entries every few seconds, so that the device is seldom waited for."""
+    """A reporter that turns steps into log entries every few seconds, so that it seldom waits for the device."""
 
     def __init__(self, trainer: Trainer, log: MetricsLog | None, view: PlainView) -> None:
         self.trainer = trainer
@@ -175,14 +175,14 @@ class Reporter:
         self.mark()
 
     def mark(self) -> None:
-        """Count time and actions from now on."""
+        """Starts counting time and actions anew."""
         self._at = time.perf_counter()
         self._actions = 0
         self._waited = self.trainer.source.waited
 
     @property
     def unreported(self) -> bool:
-        """Whether steps were taken since the last report; the same for all processes."""
+        """Whether steps were taken since the last report; the same in all processes."""
         return self._actions > 0
 
     def take(self, measured: StepMeasures) -> None:
@@ -223,7 +223,7 @@ class Reporter:
 
 
 class HeldOutEvaluator:
-    """Looks at the model now and then: its loss on held-out rows, and what it writes."""
+    """An evaluator of the model during a run: its loss on held-out rows, and sample texts."""
 
     def __init__(self, rows: list[PackedRows], prompts: list[list[int]], parts: Checkpoint) -> None:
         self._rows = rows
@@ -270,7 +270,7 @@ class HeldOutEvaluator:
 def evaluator_for(
     corpus: Corpus | None, settings: Settings, mixture: Mixture, world: World, parts: Checkpoint
 ) -> HeldOutEvaluator:
-    """Fixed rows and prompts from a held-out corpus; nothing to evaluate without one."""
+    """Makes an evaluator with fixed rows and prompts of a held-out corpus; without one it has nothing to evaluate."""
     if corpus is None:
         return HeldOutEvaluator([], [], parts)
     samples = Samples(corpus, parts.vocabulary, mixture, seed=1)
@@ -285,13 +285,13 @@ def evaluator_for(
 
 
 def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[PackedRows]:
-    """Fixed rows of held-out edits, the same in every process, in batches as large as in training."""
+    """Fixed rows of held-out edits, the same in every process, in batches of the training size."""
     histories = edits.histories(0, 0, min(len(edits), _EVALUATION_EDITS))
     return evaluation_rows(histories, edits.start_id, settings, world)
 
 
 def evaluation_rows(histories: Histories, padding: int, settings: Settings, world: World) -> list[PackedRows]:
-    """Histories in rows, in batches as large as in training, so that nothing is compiled anew for them.
+    """Packs histories into batches of the training size, so that nothing is compiled again for them.
 
     Some of the last batch's rows may be empty.
     """
@@ -302,7 +302,7 @@ def evaluation_rows(histories: Histories, padding: int, settings: Settings, worl
 
 
 def goes_on(options: RunOptions, world: World) -> bool:
-    """Whether the run goes on from a checkpoint; all processes say the same."""
+    """Whether the run resumes from a checkpoint; the same in all processes."""
     if world.leads:
         tidy(options.out)
     world.wait()
@@ -310,7 +310,7 @@ def goes_on(options: RunOptions, world: World) -> bool:
 
 
 def in_lanes(settings: Settings, world: World, resumed: Path | None) -> Settings:
-    """The settings with their number of lanes: the one they say, that of the run to go on with, or one a process."""
+    """The settings with the number of lanes: the given one, that of the resumed run, or one per process."""
     lanes = settings.lanes or (lanes_of(resumed) if resumed else None) or world.size
     if lanes % world.size:
         raise ReviserError(
@@ -321,7 +321,7 @@ def in_lanes(settings: Settings, world: World, resumed: Path | None) -> Settings
 
 
 def _learned(vocabulary: Vocabulary, mixture: Mixture, options: RunOptions) -> Vocabulary:
-    """The vocabulary of a model that also learns what the run teaches it: to overtype, and to follow edits."""
+    """The vocabulary with what the run teaches in addition: overtyping and next edits."""
     if not mixture.overtype:
         return vocabulary
     follows = vocabulary.next_edits or bool(options.next_edits and mixture.next_edits)
@@ -329,7 +329,7 @@ def _learned(vocabulary: Vocabulary, mixture: Mixture, options: RunOptions) -> V
 
 
 def train(options: RunOptions, settings: Settings, world: World) -> None:
-    """Run `settings` to the end, or until asked to stop; either way the run is saved."""
+    """Trains until the run is over or interrupted; saves the run in both cases."""
     out = options.out
     resumed = goes_on(options, world)
     settings = in_lanes(settings, world, out if resumed else None)
@@ -387,7 +387,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
 
 @contextmanager
 def reported(out: Path, trainer: Trainer, facts: RunFacts, resumed_at: int) -> Iterator[tuple[Reporter, list[bool]]]:
-    """What a run says of itself, written down from step `resumed_at` on; the list says True once Ctrl-C was pressed."""
+    """A context with a run's reporter, logging from step `resumed_at` on, and a list that Ctrl-C makes non-empty."""
     log, leads = None, trainer.world.leads
     if leads:
         out.mkdir(parents=True, exist_ok=True)
@@ -409,7 +409,7 @@ def run_steps(
     asked: list[bool],
     until: int | None = None,
 ) -> bool:
-    """Train until the run is over, or step `until` is done (True), or it was asked to stop (False)."""
+    """Trains until the run is over or step `until` is done (returns True), or until interrupted (returns False)."""
     settings = trainer.settings
     measured = None
     for measured in trainer.steps():
@@ -429,7 +429,7 @@ def run_steps(
 
 
 def run(options: RunOptions) -> None:
-    """Train as the options say, alone or as one of several processes."""
+    """Trains according to the options, alone or as one of several processes."""
     settings = options.settings()
     check_out(options.out, resumed=options.resume or options.elastic)
     with join_world(settings.parallel) as world:

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: the model in its home format, and beside it what resuming needs."""
+"""Checkpoints of a run: the model in its home format and the state for resuming."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SETTINGS = "settings.json"
 
 
 class RunFacts(TypedDict):
-    """What a run is, for its folder and for the model's own record."""
+    """The facts of a run that are saved in its folder and in the model's metadata."""
 
     settings: dict[str, object]
     dagger: NotRequired[dict[str, object]]
@@ -39,18 +39,18 @@ class RunFacts(TypedDict):
 
 
 def save_settings(out: Path, facts: RunFacts) -> None:
-    """Write down what the run is, before its first step."""
+    """Saves the settings of the run before its first step."""
     write_atomically(out / _SETTINGS, (json.dumps(facts, indent=2) + "\n").encode())
 
 
 def check_out(out: Path, *, resumed: bool) -> None:
-    """A run must not take the place of another's checkpoint or result: hours may be in them."""
+    """Raises `ReviserError` if a new run would overwrite another run's checkpoint or result."""
     if not resumed and ((out / LATEST).exists() or (out / RESULT).exists()):
         raise ReviserError(f"{out} holds a run already: go on with --resume, or name another folder")
 
 
 def save_run(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> None:
-    """Replace the run's latest checkpoint, whole or not at all."""
+    """Replaces the run's latest checkpoint atomically."""
     weights = gathered_weights(trainer)
     with _made_together(out / LATEST, trainer.world) as folder:
         if trainer.world.size > 1:
@@ -65,7 +65,7 @@ def save_run(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) ->
 
 @contextmanager
 def _made_together(target: Path, world: World) -> Iterator[Path]:
-    """A folder that all processes write into, and that takes its place when the leader's block ends well."""
+    """A temporary folder into which all processes write; it is renamed to `target` if the leader's block succeeds."""
     if not world.leads:
         yield target.parent / world.told("")
         return
@@ -79,9 +79,9 @@ def has_checkpoint(out: Path) -> bool:
 
 
 def tidy(out: Path) -> None:
-    """Drop what a run that was killed as it saved left half done.
+    """Removes the incomplete files of a run that was killed while saving.
 
-    If it was killed in the instant between two names, the checkpoint before is still whole, and gets its own back.
+    If it was killed between two renames, the previous checkpoint is still whole and gets its name back.
     """
     for aside in sorted(out.glob(f".{LATEST}.*.old")):
         if not has_checkpoint(out) and (aside / LATEST).is_dir():
@@ -92,7 +92,7 @@ def tidy(out: Path) -> None:
 
 
 def lanes_of(out: Path) -> int | None:
-    """How many streams the data of a run is dealt out to, where its settings say so."""
+    """The number of lanes in the saved settings of a run; None if they have none."""
     try:
         settings = json.loads((out / _SETTINGS).read_text("utf-8"))["settings"]
     except (OSError, ValueError, KeyError):
@@ -102,7 +102,7 @@ def lanes_of(out: Path) -> int | None:
 
 
 def save_result(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> Path:
-    """The finished model (its average, if one was kept) in `out/model`."""
+    """Saves the finished model (the average of its weights, if kept) in `out/model`; returns that folder."""
     weights = gathered_weights(trainer)
     if trainer.average is not None:
         weights |= _gathered(trainer.average, trainer.world)
@@ -130,7 +130,7 @@ def _save_model(
 
 
 def gathered_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
-    """The model's weights, whole, on the CPU; sharded ones are put together by all processes, for the leader."""
+    """The model's whole weights on the CPU; all processes take part in gathering sharded ones for the leader."""
     return _gathered(trainer.model.state_dict(), trainer.world)
 
 
@@ -144,7 +144,7 @@ def _gathered(tensors: dict[str, torch.Tensor], world: World) -> dict[str, torch
 
 
 def resume(out: Path, trainer: Trainer) -> None:
-    """Put a trainer where the run's latest checkpoint left off."""
+    """Restores a trainer from the run's latest checkpoint."""
     folder = out / LATEST
     if not folder.is_dir():
         raise ReviserError(f"{out} has no checkpoint to resume from")

@@ -1,5 +1,4 @@
-"""The learning rate over a run: linear warmup, then a cosine down to the final rate, or a plateau and a fall at its
-end."""
+"""The learning rate schedule: linear warmup, then a cosine down to the final rate, or a plateau and a cooldown."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import Protocol
 
 
 class Rates(Protocol):
-    """The settings of a run that decide its rate."""
+    """The settings that determine the learning rate."""
 
     @property
     def peak_rate(self) -> float: ...
@@ -21,7 +20,7 @@ class Rates(Protocol):
 def learning_rate(settings: Rates, step: int, progress: float) -> float:
     """The rate at `step`, when the share `progress` (0 to 1) of the run is done.
 
-    Settings that have a `cooldown` let it fall in that share alone, at the end.
+    With a `cooldown`, the rate falls only during that last share of the run.
     """
     cooldown: float | None = getattr(settings, "cooldown", None)
     done = min(max(progress, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Everything that decides a training run: the paper's presets and our own, as plain dataclasses."""
+"""The settings of a training run: the paper's presets and our own, as plain dataclasses."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from reviser.core.vocabulary import KINDS, PAPER_KINDS
 
 @dataclass(frozen=True)
 class Settings:
-    """One run. Samples of at most `history` ids are packed into rows of `row_length`. `rows` are those of all
-    processes together, for one forward pass; an optimizer step takes `accumulate` of them. The run ends after
-    `steps`, or, with `minutes`, when that time is over: the schedule then follows the clock, so that the run ends
-    annealed either way.
+    """One run. Samples of at most `history` ids are packed into rows of `row_length`. `rows` is the number for one
+    forward pass of all processes together; an optimizer step has `accumulate` passes. The run ends after `steps`,
+    or, with `minutes`, when that time is over; the schedule then follows the clock, so the rate is annealed in
+    both cases.
     """
 
     model: str
@@ -170,7 +170,7 @@ PRESETS: dict[str, dict[str, object]] = {
 
 
 def preset_settings(name: str, **changes: Any) -> Settings:
-    """A preset with any of its settings changed; `steps` and `minutes` replace one another."""
+    """A preset with some settings overridden; `steps` and `minutes` replace each other."""
     if name not in PRESETS:
         raise ReviserError(f"no training preset {name}: choose from {', '.join(PRESETS)}")
     chosen = dict(PRESETS[name])

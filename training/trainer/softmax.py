@@ -1,4 +1,4 @@
-"""Cross-entropy of a chunk of logits in one kernel, for a GPU: the loss, and the gradient in the logits' place."""
+"""A GPU kernel for the cross-entropy of a chunk of logits: it overwrites the logits with their gradient."""
 
 # ruff: noqa: N803  (constants of a kernel are in capitals)
 
@@ -54,7 +54,7 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
 
 
 def loss_and_gradient_in_place(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """`loss_and_gradient` that turns the logits themselves into their gradient."""
+    """`loss_and_gradient` in place: the logits are overwritten by their gradient."""
     rows, width = logits.shape
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
     _cross_entropy[(rows,)](logits, targets, losses, size, width, BLOCK=_BLOCK, num_warps=_WARPS)

@@ -1,4 +1,4 @@
-"""The training loop: batches in, a model out, and everything a run needs to be watched and resumed."""
+"""The training loop: optimizer steps on batches, with measures and the state for resuming."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from training.trainer.settings import Settings
 
 
 class BatchSource(Protocol):
-    """Where rows come from: the same number gives the same rows, whenever it is asked for."""
+    """A source of batches; the same number always gives the same rows."""
 
     waited: float
     """Seconds that callers have spent waiting so far."""
 
     def batches(self, first: int) -> Iterator[PackedRows]:
-        """This process's share of batch number `first`, and of those after it, without end."""
+        """Yields this process's share of each batch from number `first` on, without end."""
 
 
 class Objective(RecordedObjective):
-    """The model together with its loss, so that one forward pass of one module is a training pass."""
+    """The model together with its loss, as one module whose forward pass is a training pass."""
 
     def __init__(self, model: Reviser, compiled: bool, teacher: BaseTeacher | None = None) -> None:
-        """`teacher` holds the model to its base."""
+        """`teacher` adds the divergence from the base model to the loss."""
         super().__init__(model, model.blocks, model.hidden_packed)
         self.model = model
         # Not a part of what is trained, saved or shared.
@@ -66,8 +66,8 @@ class Objective(RecordedObjective):
     ) -> Tensor:
         """The summed loss of predicting `targets` at `places` of the flattened rows.
 
-        Where the base is `kept`, the divergence from it is added. `samples` is for objectives that cannot tell from
-        positions alone what belongs together.
+        At the positions `kept`, the divergence from the base is added. `samples` is for objectives that cannot
+        separate samples by positions alone.
         """
         states = self.states(ids, positions).flatten(0, 1)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
@@ -81,7 +81,7 @@ class Objective(RecordedObjective):
 
 @dataclass
 class Progress:
-    """How far a run has come; saved with every checkpoint."""
+    """The progress of a run; saved with every checkpoint."""
 
     step: int = 0
     seconds: float = 0.0
@@ -93,7 +93,7 @@ StateDict = dict[str, Any]
 
 
 class TrainerState(TypedDict):
-    """All that a resumed run needs beside the model's weights; plain tensors and numbers."""
+    """The state that a resumed run needs beside the model's weights; plain tensors and numbers."""
 
     progress: dict[str, float]
     optimizer: StateDict
@@ -103,7 +103,7 @@ class TrainerState(TypedDict):
 
 @dataclass(frozen=True)
 class StepMeasures:
-    """What one optimizer step did; reading the tensors waits for the device, so do it seldom."""
+    """The measures of one optimizer step; reading the tensors waits for the device, so read them seldom."""
 
     summed_loss: Tensor
     gradient: Tensor
@@ -114,7 +114,7 @@ class StepMeasures:
 
 @dataclass
 class Trainer:
-    """One run of `settings` on `model`, in this process's part of the world."""
+    """One run of `settings` on `model`, as this process of the world."""
 
     settings: Settings
     model: Reviser
@@ -139,20 +139,20 @@ class Trainer:
         self.rounding = Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
 
     def make_objective(self) -> RecordedObjective:
-        """The module whose forward pass is a training pass; trainers of other models have another."""
+        """The module whose forward pass is a training pass; subclasses for other models override this."""
         settings = self.settings
         return Objective(self.model, settings.compile, self.teacher)
 
     @property
     def done(self) -> float:
-        """The share of the run that is over."""
+        """The share of the run that is over, 0 to 1."""
         if self.settings.steps is not None:
             return self.progress.step / self.settings.steps
         assert self.settings.minutes is not None
         return self.progress.seconds / (60 * self.settings.minutes)
 
     def steps(self) -> Iterator[StepMeasures]:
-        """Train, one optimizer step at a time, until the run is over."""
+        """Trains until the run is over; yields the measures of each optimizer step."""
         per_step = self.settings.accumulate
         batches = self.source.batches(self.progress.step * per_step)
         if self.settings.compile:
@@ -166,7 +166,7 @@ class Trainer:
             yield measured
 
     def _warm_up(self, batch: PackedRows) -> None:
-        """Compile before the clock starts; nothing is learned from this pass, and no random number is used up."""
+        """Compiles the model before the clock starts; this pass changes neither weights nor random states."""
         device = self.world.device
         on_gpu = device.type == "cuda"
         with torch.random.fork_rng([device] if on_gpu else []), self._precision():
@@ -231,7 +231,7 @@ class Trainer:
         return StepMeasures(loss, gradient, rate, actions, int(targets))
 
     def _counts(self, batch: PackedRows) -> NDArray[np.int64]:
-        """How often each id after the first of a row counts in the loss."""
+        """The weight in the loss of each id after the first of a row."""
         before = batch.ids[:, :-1]
         moved = (before >= self.moves.start) & (before < self.moves.stop)
         times = np.where(moved, self.settings.after_moves, 1).astype(np.int64)
@@ -247,7 +247,7 @@ class Trainer:
         return self.teacher.choose(batch, plain, self.world.device)
 
     def mean_loss(self, measured: StepMeasures) -> float:
-        """The loss of a step, over all processes (so all of them must ask)."""
+        """The mean loss of a step over all processes, all of which must call this."""
         return self.world.total(float(measured.summed_loss)) / measured.targets
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -258,7 +258,7 @@ class Trainer:
         return torch.autocast(kind, dtype=torch.bfloat16, cache_enabled=False)
 
     def rounded(self) -> AbstractContextManager[None]:
-        """The weights as a quantised file has them, once that part of the run has begun."""
+        """A context in which the weights are quantised, if that part of the run has begun."""
         if self.rounding is None or self.done < self.settings.round_from:
             return nullcontext()
         return self.rounding.applied()
@@ -314,9 +314,9 @@ class Trainer:
 
 
 def inputs_of(batch: PackedRows, device: torch.device, counts: NDArray[np.int64] | None = None) -> tuple[Any, ...]:
-    """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
+    """The objective's inputs for a batch: rows, the flat positions whose next id counts, and the targets there.
 
-    A place whose next id counts several times is there as often.
+    A position whose next id counts n times occurs n times.
     """
     length = batch.ids.shape[1]
     row, column = np.nonzero(batch.mask[:, 1:])
@@ -336,7 +336,7 @@ def inputs_of(batch: PackedRows, device: torch.device, counts: NDArray[np.int64]
 
 
 def make_optimizer(module: nn.Module, settings: Settings, *, fused: bool) -> torch.optim.AdamW:
-    """AdamW that lets matrices decay and leaves norms, biases and gates alone."""
+    """AdamW with weight decay for matrices only, not for norms, biases and gates."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
@@ -346,9 +346,9 @@ def make_optimizer(module: nn.Module, settings: Settings, *, fused: bool) -> tor
 
 
 def clip(optimizer: torch.optim.Optimizer, module: nn.Module, most: float, *, divides: bool) -> Tensor:
-    """See that the gradients the optimizer will use have a norm of `most` at the most; returns what it was.
+    """Scales gradients so that their norm is at most `most`; returns the norm before.
 
-    A fused optimizer on one device divides gradients itself where it is told to, while it reads them anyway.
+    If the optimizer is fused and on one device, it is told to scale the gradients itself as it reads them.
     """
     if not divides:
         return nn.utils.clip_grad_norm_(module.parameters(), most)
@@ -360,13 +360,13 @@ def clip(optimizer: torch.optim.Optimizer, module: nn.Module, most: float, *, di
 
 
 def average_of(model: Reviser) -> dict[str, Tensor]:
-    """A copy of the weights to keep their average in; of sharded weights each process keeps its part."""
+    """A copy of the weights for their running average; of sharded weights each process keeps its part."""
     return {name: weight.detach().clone() for name, weight in model.named_parameters()}
 
 
 @contextmanager
 def interruptible() -> Iterator[list[bool]]:
-    """Ctrl-C asks the run to end after its step; the list says True once that was asked."""
+    """A context in which Ctrl-C ends the run after the current step; the yielded list is then non-empty."""
     asked: list[bool] = []
 
     def ask(number: int, frame: FrameType | None) -> None:

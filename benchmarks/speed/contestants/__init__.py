@@ -1,1 +1,1 @@
-"""What decodes in the measurement of speed: Reviser's decoders, transformers and llama.cpp."""
+"""The contestants of the speed benchmark: Reviser's decoders, transformers and llama.cpp."""

@@ -1,4 +1,4 @@
-"""What a contestant does, the prompts that all of them read, and how their time is taken."""
+"""The interface of a contestant, the prompts that all read, and the timing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOWEST = 1000
 
 
 class SpeedContestant(Protocol):
-    """Reads a prompt, then makes tokens."""
+    """A contestant of the speed benchmark: it reads a prompt, then generates tokens."""
 
     name: str
     instructions: str
@@ -24,7 +24,7 @@ class SpeedContestant(Protocol):
     """Bytes of weights that one token reads."""
 
     def prefill(self, ids: Sequence[int]) -> None:
-        """Read a prompt and score what follows."""
+        """Reads a prompt and computes the scores of the next token."""
 
     def steps(self, count: int) -> float:
         """Seconds for that many tokens after the prompt."""

@@ -1,9 +1,9 @@
-"""llama.cpp as a contestant, by the shared libraries of any of its releases.
+"""llama.cpp as a contestant, through the shared libraries of any of its releases.
 
-They are those of the package llama-cpp-python, if it is installed, or of a folder: an unpacked release, or what
-packages for other languages bring along. Such folders hold one library of kernels for each instruction set, of
-which llama.cpp itself chooses. The few settings that are changed here lie at the start of llama.cpp's structures,
-where they have not moved for years; the rest is passed on as it comes, so that the structures may grow.
+The libraries are those of the package llama-cpp-python, if it is installed, or of a folder: an unpacked release, or
+the one in a package for another language. Such folders have one library of kernels for each instruction set, and
+llama.cpp chooses among them. The few settings changed here are at the start of llama.cpp's structures, where they
+have been stable for years; the rest is passed on unchanged, so that the structures may grow.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class LlamaLibrary:
 
     @property
     def instructions(self) -> str:
-        """What its kernels were compiled for: the name of their library, or else what it says of itself."""
+        """The instruction set of its kernels: from the name of their library, else from its own system information."""
         try:
             loaded = Path("/proc/self/maps").read_text("utf-8").split()
         except OSError:
@@ -133,7 +133,7 @@ class LlamaLibrary:
         return " ".join(have) or "unknown"
 
     def requantise(self, source: Path, target: Path, number: int, threads: int) -> bool:
-        """Write a model in another of llama.cpp's formats; whether that went well."""
+        """Writes a model in another of llama.cpp's formats; returns whether that succeeded."""
         settings = self.llama_model_quantize_default_params()
         settings.nthread = threads
         settings.ftype = number
@@ -143,7 +143,7 @@ class LlamaLibrary:
 
 
 def _one(folder: Path, name: str) -> Path:
-    """The library of that name; releases may have their number in it."""
+    """The library of a name; its file may contain the number of the release."""
     for pattern in (f"lib{name}.so", f"lib{name}.*.so", f"lib{name}.so.*", f"lib{name}.dylib"):
         for file in sorted(folder.glob(pattern)):
             return file
@@ -151,7 +151,7 @@ def _one(folder: Path, name: str) -> Path:
 
 
 def find_llama(folder: Path | None) -> LlamaLibrary | None:
-    """llama.cpp from this folder, else from llama-cpp-python; None where that is not installed."""
+    """Loads llama.cpp from this folder, else from llama-cpp-python; None if that is not installed."""
     if folder is None:
         package = find_spec("llama_cpp")
         if package is None or not package.submodule_search_locations:

@@ -1,5 +1,4 @@
-"""The figures of the measurement of speed, and the page that shows them: each beside instructions and the memory's
-rate."""
+"""The figures of the speed benchmark, and their page, which also shows instruction sets and memory bandwidth."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Shares:
-    """Where the time of one of our actions goes, as shares of it."""
+    """The shares of the parts of one action's time."""
 
     overhead_share: float
     """Outside the matrix products and attention."""
@@ -44,7 +43,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """Our weights, and how they are run."""
+    """The weights and the settings of our engine."""
 
     bits: int
     table_bits: int
@@ -55,7 +54,7 @@ class EngineFacts:
 
 @dataclass(frozen=True)
 class Prefill:
-    """Our prompt tokens a second, beside the faster of transformers and llama.cpp."""
+    """Our prompt tokens per second, and those of the faster of transformers and llama.cpp."""
 
     tokens_per_s: float
     ratio: float | None
@@ -124,7 +123,7 @@ class SpeedResult:
 def summary(
     contestants: Sequence[SpeedContestant], times: Sequence[Times], shares: Shares, bandwidth: float, facts: EngineFacts
 ) -> SpeedResult:
-    """Compare the first contestant with the others; `bandwidth` is in bytes a second."""
+    """Compares the first contestant with the others; `bandwidth` is in bytes per second."""
     ours = times[0]
     named = {one.name: spent for one, spent in zip(contestants, times, strict=True)}
     transformers = _fastest(named, "transformers")

@@ -1,4 +1,4 @@
-"""A race: all contestants do the same work in turn, several times over, so that a busy machine is fair to all."""
+"""A race: all contestants do the same work by turns for several rounds, so that other load affects all alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONG_ROUNDS = 3  # in which long prompts are read, too
 
 
 def race(contestants: Sequence[SpeedContestant], vocab: int, rounds: int, steps: int) -> list[Times]:
-    """Let all contestants do the same work in turn, several times over."""
+    """Lets all contestants do the same work by turns for several rounds; returns the times of each."""
     results = [Times({length: [] for length in CONTEXTS}, []) for _ in contestants]
     short = prompt(CONTEXTS[0], vocab)
     gc.collect()

@@ -1,1 +1,1 @@
-"""How quick the language server is: a typing session, replayed over the streams that an editor uses."""
+"""The latency of the language server in a replayed typing session."""

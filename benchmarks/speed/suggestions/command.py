@@ -1,4 +1,4 @@
-"""How quick the language server is: a typing session, replayed over the streams that an editor uses.
+"""The latency of the language server: a typing session, replayed over the streams that an editor uses.
 
     reviser bench lsp [--model M] [--json] [--write docs/results/lsp-latency.md]
 
@@ -40,7 +40,7 @@ REST = 3.0  # seconds over which rest is measured
 
 @dataclass(frozen=True, kw_only=True)
 class SessionCosts:
-    """What a session takes: milliseconds from requests to answers, processor time in seconds, and memory."""
+    """The costs of a session: milliseconds from requests to answers, CPU time in seconds, and memory."""
 
     p50_ms: float
     p95_ms: float
@@ -100,7 +100,7 @@ _ROWS = {
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestionSpeedOptions:
-    """Whose suggestions are measured."""
+    """Options of the measurement: the model."""
 
     model: Annotated[str | None, Option("the model, by name or path", default="the default one")] = None
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
@@ -108,7 +108,7 @@ class SuggestionSpeedOptions:
 
 
 def run(chosen: SuggestionSpeedOptions) -> None:
-    """Replay the session, and tell."""
+    """Replays the session and prints the figures."""
     folder = find_model(chosen.model)
     found = measure(folder)
     name = name_of(folder)
@@ -128,7 +128,7 @@ def _shown(value: float | None) -> str:
 
 
 def measure(model: Path) -> SessionCosts:
-    """All figures of the session, the model's step among them."""
+    """Measures all figures of the session and of the model's step."""
     if not Path("/proc/self/task").is_dir():
         raise ReviserError("this measurement reads /proc, so it needs Linux")
     found, text = asyncio.run(_replayed(model, recorded(), DRAFT))
@@ -137,7 +137,7 @@ def measure(model: Path) -> SessionCosts:
 
 
 async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[str, Any], str]:
-    """What a session of typing costs, what is left of the cost when it is over, and the text that it left."""
+    """Replays a typing session; returns its costs and the final text."""
     async with editing(model) as (editor, client, process):
         editor.open(text)
         first = editor.ask()
@@ -177,7 +177,7 @@ async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[s
 
 
 def latencies(asked: Sequence[TimedRequest]) -> dict[str, Any]:
-    """The times of the requests that were answered, and how many answers of each kind there were."""
+    """The latencies of the answered requests, and the number of answers of each kind."""
     answered = [request for request in asked if not request.cancelled]
     # What the model is not confident enough of is not shown, but takes its time all the same.
     made = [request for request in answered if request.begun is not None]
@@ -199,13 +199,13 @@ def latencies(asked: Sequence[TimedRequest]) -> dict[str, Any]:
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:
-    """The smallest value that so large a share of them does not exceed; None of no values."""
+    """The smallest value that the `share` of all values does not exceed; None if there are no values."""
     ordered = sorted(values)
     return ordered[max(-int(-share * len(ordered) // 1), 1) - 1] if ordered else None
 
 
 def step_ms(model: Path, text: str) -> float:
-    """The usual time of one action of the model at the end of `text`, in milliseconds."""
+    """The median time in milliseconds of one action of the model at the end of `text`."""
     engine = load_engine(model)
     times: list[float] = []
     for seed in range(STEPS):
@@ -233,14 +233,14 @@ async def _until(condition: Callable[[], bool], what: str) -> None:
 
 
 async def _cpu_while(doing: Awaitable[object], process: int) -> float:
-    """The processor time that a server and its engine use meanwhile."""
+    """The CPU time in seconds that a server and its engine use while `doing` runs."""
     used = _cpu_seconds(process)
     await doing
     return _cpu_seconds(process) - used
 
 
 def _family(process: int) -> list[int]:
-    """A process and those it started."""
+    """The ids of a process and its descendants."""
     found = [process]
     for thread in Path(f"/proc/{process}/task").iterdir():
         for child in (thread / "children").read_text().split():
@@ -249,7 +249,7 @@ def _family(process: int) -> list[int]:
 
 
 def _cpu_seconds(process: int) -> float:
-    """The processor time of a server and its engine, in ticks of usually a hundredth of a second."""
+    """The CPU time in seconds of a server and its engine; the resolution is usually 0.01 s."""
     ticks = 0
     for one in _family(process):
         fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()

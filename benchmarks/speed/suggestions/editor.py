@@ -1,4 +1,4 @@
-"""An editor without a screen: it strikes keys at their times, and asks a real language server for suggestions."""
+"""A simulated editor: it types keys at their times and requests suggestions from a real language server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE = 60.0
 
 @dataclass(eq=False)
 class TimedRequest:
-    """A request for a suggestion; `begun` is when the server turned to the model, if it did."""
+    """A request for a suggestion; `begun` is the time at which the server called the model, if it did."""
 
     id: str
     sent: float
@@ -43,14 +43,14 @@ class TimedRequest:
 
     @property
     def took_unwaited(self) -> float:
-        """Without the time that the server chose to wait for the next key."""
+        """The time to the answer without the server's deliberate delay for the next key."""
         assert self.answered is not None
         assert self.begun is not None
         return self.answered - self.begun
 
 
 class SimulatedEditor:
-    """A document, a cursor, and a server that is asked for a suggestion after every change."""
+    """A document with a cursor, and a server from which a suggestion is requested after every change."""
 
     def __init__(self, client: LanguageClient) -> None:
         self.text = ""
@@ -69,7 +69,7 @@ class SimulatedEditor:
         self._client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
     async def replay(self, keys: Iterable[Key]) -> None:
-        """Strike keys at their times."""
+        """Types keys at their times."""
         due = time.perf_counter()
         for key in keys:
             due += key.wait
@@ -93,7 +93,7 @@ class SimulatedEditor:
         self.ask()
 
     def ask(self) -> TimedRequest:
-        """Ask for a suggestion at the cursor; the request before it is of no more use."""
+        """Requests a suggestion at the cursor and cancels the request before it."""
         if self.requests and (last := self.requests[-1]).answered is None:
             last.cancelled = True
             self._client.cancel_request(types.CancelParams(last.id))

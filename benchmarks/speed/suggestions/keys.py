@@ -26,9 +26,9 @@ anything. In the end the vote was not close. The roof was mended in August, and 
 
 @dataclass(frozen=True)
 class Key:
-    """What the user does `wait` seconds after the key before.
+    """The user's action `wait` seconds after the previous key.
 
-    `text` is the letter typed, or the words behind which to go.
+    `text` is the letter typed, or the words after which the cursor is placed.
     """
 
     wait: float

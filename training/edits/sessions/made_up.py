@@ -50,23 +50,37 @@ SHARES: Final[dict[SessionKind, float]] = {
     SessionKind.ONCE: 20,
 }
 
-_PAIRS = """colour color|colours colors|behaviour behavior|favourite favorite|centre center|organise organize|organised organized
-organisation organization|recognise recognize|realise realize|analyse analyze|licence license|catalogue catalog|grey gray|travelling traveling
-cancelled canceled|labelled labeled|modelling modeling|programme program|defence defense|honour honor|labour labor|neighbour neighbor
-for example e.g.|that is i.e.|and so on etc.|do not don't|does not doesn't|cannot can't|can not cannot|is not isn't|are not aren't|it is it's|you will you'll
-we will we'll|we are we're|you are you're|they are they're|will not won't|I am I'm|have not haven't|did not didn't|was not wasn't|let us let's
-one 1|two 2|three 3|four 4|five 5|six 6|seven 7|eight 8|nine 9|ten 10|twelve 12|percent %|per cent percent|% percent|and &|and/or or
-http:// https://|utilize use|utilise use|in order to to|as well as and|such as like|whilst while|amongst among|towards toward|upon on|prior to before
-make sure ensure|a lot of many|due to because of|via through|click select|log in sign in|log on log in|set up configure|choose select|enter type|allow let
-allows you to lets you|should must|may might|can could|will would|shall will|which that|whether if|because since|about approximately|however but
-… ...|-- —| - – | – |” "|“ "|’ '|‘ '|;,|web site website|e-mail email|Internet internet|on-line online|data base database|file name filename|user name username
-back end backend|front end frontend|real time real-time|open source open-source|check box checkbox|drop down dropdown|life cycle lifecycle|time stamp timestamp
-master main|blacklist blocklist|whitelist allowlist|guys everyone|he they|his their|him them|chairman chair|mankind humanity|disabled people people with disabilities
-, and  and|, but  but|please |simply |just |easily |basically |actually |really |very |quite |also |currently |obviously |of course, |Note that |Please note that """
+_PAIRS = """colour color|colours colors|behaviour behavior|favourite favorite|centre center|organise organize
+organised organized
+organisation organization|recognise recognize|realise realize|analyse analyze|licence license|catalogue catalog
+grey gray|travelling traveling
+cancelled canceled|labelled labeled|modelling modeling|programme program|defence defense|honour honor|labour labor
+neighbour neighbor
+for example e.g.|that is i.e.|and so on etc.|do not don't|does not doesn't|cannot can't|can not cannot|is not isn't
+are not aren't|it is it's|you will you'll
+we will we'll|we are we're|you are you're|they are they're|will not won't|I am I'm|have not haven't|did not didn't
+was not wasn't|let us let's
+one 1|two 2|three 3|four 4|five 5|six 6|seven 7|eight 8|nine 9|ten 10|twelve 12|percent %|per cent percent|% percent
+and &|and/or or
+http:// https://|utilize use|utilise use|in order to to|as well as and|such as like|whilst while|amongst among
+towards toward|upon on|prior to before
+make sure ensure|a lot of many|due to because of|via through|click select|log in sign in|log on log in|set up configure
+choose select|enter type|allow let
+allows you to lets you|should must|may might|can could|will would|shall will|which that|whether if|because since
+about approximately|however but
+… ...|-- —| - – | – |” "|“ "|’ '|‘ '|;,|web site website|e-mail email|Internet internet|on-line online
+data base database|file name filename|user name username
+back end backend|front end frontend|real time real-time|open source open-source|check box checkbox|drop down dropdown
+life cycle lifecycle|time stamp timestamp
+master main|blacklist blocklist|whitelist allowlist|guys everyone|he they|his their|him them|chairman chair
+mankind humanity|disabled people people with disabilities
+, and  and|, but  but|please |simply |just |easily |basically |actually |really |very |quite |also |currently |\
+obviously |of course, |Note that |Please note that """
 
-_STOP_WORDS = """the and that this with from have been will would could should there their they them then than when where which
-while what your you are was were for not but all any can has had his her its our out who how why one two into over under more most some such
-only other these those also each very just about after before between because through during does did done being both same"""
+_STOP_WORDS = """the and that this with from have been will would could should there their they them then than when
+where which while what your you are was were for not but all any can has had his her its our out who how why one two
+into over under more most some such only other these those also each very just about after before between because
+through during does did done being both same"""
 _STOP = frozenset(_STOP_WORDS.split())
 _WORD = re.compile(r"[A-Za-z][a-z]{3,}")
 _CODE = re.compile(

@@ -31,7 +31,8 @@ from training.samples.mixture import Mixture
 main = partial(run_one_of, COMMANDS)
 
 TEXT = "\n\n".join(
-    f"The user opens page {number}. A user writes e-mail for example to the other users, and the user waits very long.\n"
+    f"The user opens page {number}. "
+    "A user writes e-mail for example to the other users, and the user waits very long.\n"
     f"- The first item of the list\n- Another Server item\n\n# The Heading Of Part {number}"
     for number in range(8)
 )
