@@ -18,7 +18,7 @@ from typing import Annotated
 
 from benchmarks.contestants.continuation_models import load_contestant, named_source
 from benchmarks.contestants.own_models import DecodingOptions
-from benchmarks.everyday.contest import Outcome, judge, written
+from benchmarks.everyday.contest import ContestResult, judge, written
 from benchmarks.everyday.critic import Critic
 from benchmarks.everyday.fetching import CRITIC, confirm, default_file, fetch
 from benchmarks.everyday.joins import QUANTILE, Reader, prose, real_strangeness, threshold_of
@@ -141,7 +141,7 @@ def _setup(arguments: EverydayOptions) -> Setup:
     )
 
 
-def _tell(outcome: Outcome, chosen: Sequence[Opening], facts: dict[str, str], arguments: EverydayOptions) -> None:
+def _tell(outcome: ContestResult, chosen: Sequence[Opening], facts: dict[str, str], arguments: EverydayOptions) -> None:
     data = {
         "provenance": facts,
         "figures": [asdict(entry) for entry in outcome.figures],

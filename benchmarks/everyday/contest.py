@@ -107,7 +107,7 @@ class Standing:
 
 
 @dataclass
-class Outcome:
+class ContestResult:
     """The results of a run of the benchmark."""
 
     runs: list[ContestRun]
@@ -124,7 +124,7 @@ def written(
     threshold: float,
     cache: RunCache,
     bars: ProgressBars,
-) -> Outcome:
+) -> ContestResult:
     """Lets the contestants continue the openings; the reader judges the joins of each text."""
     prompts = as_prompts(openings)
     known = {opening.id: opening for opening in openings}
@@ -136,13 +136,13 @@ def written(
                 made += generations_of(contestant, prompts, seed, setup, cache, progress)
         with bars.task(f"{reader.name} reads {contestant.name}", len(made)) as progress:
             measurer = _RunMeasurer(contestant, known, reader, threshold)
-            found = measured_each(made, measurer.key, measurer.look, cache, progress, chunk=1)
+            found = measured_each(made, measurer.key, measurer.measured, cache, progress, chunk=1)
         runs += [replace(_run_of(entry), contestant=contestant.name) for entry in found]
     figures = [
         figures_of(contestant.name, [run for run in runs if run.contestant == contestant.name])
         for contestant in contestants
     ]
-    return Outcome(runs, figures)
+    return ContestResult(runs, figures)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class _RunMeasurer:
             generation=asdict(replace(entry, contestant="", seconds=0.0)),
         )
 
-    def look(self, part: Sequence[Continuation]) -> list[Any]:
+    def measured(self, part: Sequence[Continuation]) -> list[Any]:
         return [asdict(self._run(entry)) for entry in part]
 
     def _run(self, entry: Continuation) -> ContestRun:
@@ -256,7 +256,9 @@ def _cut(text: str, words: int) -> str:
     return text[:at]
 
 
-def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: RunCache, bars: ProgressBars) -> None:
+def judge(
+    outcome: ContestResult, openings: Sequence[Opening], critic: Critic, cache: RunCache, bars: ProgressBars
+) -> None:
     """Lets the critic compare the first contestant with each of the others; stores verdicts and standings."""
     texts = {opening.id: opening.text for opening in openings}
     names = [figures.contestant for figures in outcome.figures]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchmarks.everyday.contest import ContestRun, Outcome
+from benchmarks.everyday.contest import ContestResult, ContestRun
 from benchmarks.everyday.prompts import Opening
 from benchmarks.measures.arena import ShareInterval
 from benchmarks.report.blocks import Block, ReportSample, Section
@@ -31,7 +31,7 @@ def _interval(value: ShareInterval | None) -> str:
     return f"{100 * value.share:.1f} % ({100 * value.low:.1f} to {100 * value.high:.1f})"
 
 
-def figures_table(outcome: Outcome) -> Table:
+def figures_table(outcome: ContestResult) -> Table:
     """A row for each contestant."""
     columns = (
         "contestant",
@@ -69,7 +69,7 @@ def figures_table(outcome: Outcome) -> Table:
     return Table(columns, rows)
 
 
-def standings_table(outcome: Outcome) -> Table | None:
+def standings_table(outcome: ContestResult) -> Table | None:
     """The critic's preferences over all openings; None without a critic."""
     if not outcome.standings:
         return None
@@ -89,7 +89,7 @@ def standings_table(outcome: Outcome) -> Table | None:
     return Table(columns, rows, names=2)
 
 
-def kinds_table(outcome: Outcome) -> Table | None:
+def kinds_table(outcome: ContestResult) -> Table | None:
     """The critic's preferences by kind of opening; None without a critic."""
     if not outcome.standings:
         return None
@@ -99,7 +99,7 @@ def kinds_table(outcome: Outcome) -> Table | None:
     return Table(columns, rows)
 
 
-def tables(outcome: Outcome) -> list[tuple[str, Table]]:
+def tables(outcome: ContestResult) -> list[tuple[str, Table]]:
     """All tables with their titles."""
     found = [
         ("What was written", figures_table(outcome)),
@@ -109,7 +109,7 @@ def tables(outcome: Outcome) -> list[tuple[str, Table]]:
     return [(title, table) for title, table in found if table is not None]
 
 
-def markdown(outcome: Outcome, facts: Mapping[str, str]) -> str:
+def markdown(outcome: ContestResult, facts: Mapping[str, str]) -> str:
     """The results file: provenance and all figures."""
     head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     parts = "".join(f"## {title}\n\n{table.markdown()}\n" for title, table in tables(outcome))
@@ -126,7 +126,7 @@ def marked(run: ContestRun, given: int) -> str:
     return "".join(pieces) + run.text[at:]
 
 
-def page(outcome: Outcome, openings: Sequence[Opening], facts: Mapping[str, str]) -> str:
+def page(outcome: ContestResult, openings: Sequence[Opening], facts: Mapping[str, str]) -> str:
     """One self-contained HTML page: the tables, then every opening with all its continuations."""
     sections = [
         Section(title, (*((NOTES,) if not at else ()), table)) for at, (title, table) in enumerate(tables(outcome))
@@ -137,7 +137,7 @@ def page(outcome: Outcome, openings: Sequence[Opening], facts: Mapping[str, str]
     return as_page(TITLE, facts, sections)
 
 
-def _opening(opening: Opening, outcome: Outcome) -> Iterator[Block]:
+def _opening(opening: Opening, outcome: ContestResult) -> Iterator[Block]:
     texts = [
         (f"{run.contestant}, seed {run.seed}, {run.ending}, {run.moves} moves, {len(run.joins)} joins", run)
         for run in outcome.runs

@@ -94,7 +94,7 @@ LLADA_8B = TransformerShape(32, 4096, 12288, 126464, 4096, gated=True)
 
 
 @dataclass(frozen=True)
-class Departure:
+class Discrepancy:
     """A discrepancy: the value of the formula as printed where the paper prints other digits."""
 
     gflops: float
@@ -110,7 +110,7 @@ class Figure:
     variant: str
     macs: float
     baseline: float
-    departure: Departure | None = None
+    departure: Discrepancy | None = None
 
     @property
     def gflops(self) -> float:
@@ -212,7 +212,7 @@ def figures() -> list[Figure]:
             "the printed formula names F_transformer^full, of full K and V and a two-matrix MLP; "
             "the printed digits are those of F_transformer^full,gated"
         )
-        departure = Departure(round(literal / GIGA, 4), round(literal / base, 4), why)
+        departure = Discrepancy(round(literal / GIGA, 4), round(literal / base, 4), why)
         return Figure(method, variant, macs, base, departure)
 
     dream, llada = _ungated(QWEN_7B), _ungated(LLADA_8B)
@@ -262,7 +262,7 @@ def _reviser_figure(move_fraction: float, baseline: float) -> Figure:
     departure = None
     if round(literal / GIGA, 4) != round(macs / GIGA, 4):
         why = "the printed costs are those of the unrounded n_eff, not of the printed n_eff"
-        departure = Departure(round(literal / GIGA, 4), round(literal / baseline, 4), why)
+        departure = Discrepancy(round(literal / GIGA, 4), round(literal / baseline, 4), why)
     return Figure("Reviser", f"p_move={move_fraction:.2f}", macs, baseline, departure)
 
 
@@ -374,7 +374,7 @@ def paper_report(*, as_json: bool, with_terms: bool) -> str:
             ],
         }
         return json.dumps(everything, indent=1)
-    parts = [_intro(), figures_table(computed).markdown(), _departures(computed)]
+    parts = [_intro(), figures_table(computed).markdown(), _discrepancies(computed)]
     if with_terms:
         parts.append(terms_table(terms()).markdown())
     return "\n".join(parts)
@@ -413,7 +413,7 @@ def terms_table(computed: Sequence[Term]) -> Table:
     )
 
 
-def _departures(computed: Sequence[Figure]) -> str:
+def _discrepancies(computed: Sequence[Figure]) -> str:
     """The figures whose computed digits differ from the printed ones, by reason."""
     reasons: dict[str, list[str]] = {}
     for figure in computed:

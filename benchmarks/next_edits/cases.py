@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reviser.core.edits import Edit
 from reviser.next_edits.prompt import RecentEdit, recent_edit
-from training.edits.sessions.session import EditSession, halfway
+from training.edits.sessions.session import EditSession, session_state
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def case_of(session: EditSession, count: int) -> NextEditCase:
 
 def case_with(session: EditSession, made: Sequence[int]) -> NextEditCase:
     """The case in which edits of these numbers were made, the latest last."""
-    state = halfway(session, made)
+    state = session_state(session, made)
     done = {(edit.old, edit.new) for edit in state.made}
     repeated = frozenset(edit.core for edit in state.to_come if (edit.old, edit.new) in done)
     return NextEditCase(state.text, state.made, tuple(edit.core for edit in state.to_come), repeated, session.path)

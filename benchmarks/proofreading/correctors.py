@@ -112,7 +112,7 @@ def _folder_of_harper(node: str) -> Path:
     raise NotInstalled(f"Harper is not installed: npm install {HARPER}, here or in a folder that NODE_PATH names")
 
 
-class _OnFile:
+class _InPlaceCorrector:
     """A program that corrects a text file in place."""
 
     def __init__(self, program: str) -> None:
@@ -134,7 +134,7 @@ class _OnFile:
             return file.read_text("utf-8").split("\n")[:-1]
 
 
-class Codespell(_OnFile):
+class Codespell(_InPlaceCorrector):
     """codespell with its default dictionary; words with several corrections are left alone."""
 
     _arguments = ("--write-changes",)
@@ -143,7 +143,7 @@ class Codespell(_OnFile):
         super().__init__("codespell")
 
 
-class Typos(_OnFile):
+class Typos(_InPlaceCorrector):
     """typos with its default settings."""
 
     _arguments = ("--write-changes", "--isolated", "--no-ignore")

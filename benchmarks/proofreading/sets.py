@@ -129,7 +129,7 @@ def _lines(path: Path) -> list[Tokens]:
 
 def from_m2(name: str, path: Path, score: str, style: Style, written: str | None = None) -> ProofSet:
     """Reads a set from an M2 file, scored by `score` (m2 or errant); `written` is the authors' original text."""
-    authors = _Written(written) if written is not None else None
+    authors = _AuthorsText(written) if written is not None else None
     sentences = []
     for number, block in enumerate(re.split(r"\n\s*\n", read_utf8(path).strip()), 1):
         try:
@@ -170,7 +170,7 @@ def _apply(tokens: Tokens, edits: Iterable[AnnotatedEdit]) -> Tokens:
     return (*found, *tokens[at:])
 
 
-class _Written:
+class _AuthorsText:
     """The authors' original text, in which sentences are looked up in order, ignoring spaces."""
 
     _SAME = str.maketrans("’‘“”´`", "''\"\"''")

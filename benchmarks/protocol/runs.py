@@ -136,7 +136,7 @@ def file_name(name: str) -> str:
 
 
 class ProgressBars:
-    """Progress bars of the parts of a run on standard error; none if `quiet`."""
+    """Progress bars of the parts of a run on standard error; none if `quiet` or if that is not a terminal."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet

@@ -194,7 +194,7 @@ def _critics_arenas(
 
 
 def _agreement(folder: RunFolder) -> list[AgreementRow]:
-    """How often the critic and a likelihood judge prefer the same text, among the cases where both have a preference."""
+    """How often the critic and a likelihood judge prefer the same text, where both have a preference."""
     paths = [folder.path / name for name in (_BY_CRITIC, "judgements.jsonl")]
     if not all(path.exists() for path in paths):
         return []

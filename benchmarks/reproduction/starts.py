@@ -36,7 +36,7 @@ Save = Callable[[Path, dict[str, object]], None]
 
 
 @dataclass(frozen=True)
-class Start:
+class InitialModel:
     """A model before training, with its trainer; `save` writes its current state."""
 
     trainer: Trainer
@@ -44,7 +44,9 @@ class Start:
     mixture: Mixture
 
 
-def start(name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World) -> Start:
+def initial_model(
+    name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World
+) -> InitialModel:
     """Makes the untrained model of a name."""
     if scale.warm and init is None:
         raise ReviserError("name the pretrained model that all five start from: --init")
@@ -60,7 +62,7 @@ def start(name: Name, scale: StagedScale, settings: Settings, corpus: Path, init
     samples = Samples(opened, parts.vocabulary, mixture, settings.seed)
     loader = loader_of(samples, own, world, scale.workers)
     trainer = Trainer(own, parts.model, loader, world, moves=parts.vocabulary.move_ids)
-    return Start(trainer, _saves_own(trainer, parts), mixture)
+    return InitialModel(trainer, _saves_own(trainer, parts), mixture)
 
 
 def _mixture(name: Name, history: int) -> Mixture:
@@ -83,7 +85,7 @@ def _saves_own(trainer: Trainer, parts: Checkpoint) -> Save:
 
 def _diffusion(
     kind: Literal["sedd", "mdlm"], settings: Settings, corpus: Corpus, init: str | None, world: World, workers: int
-) -> Start:
+) -> InitialModel:
     """Makes SEDD or MDLM, trained on the same rows as the left-to-right baseline."""
     # A vocabulary of inserts and Stop alone, as the baseline's.
     plain = dataclasses.replace(settings, objective="ar")
@@ -104,7 +106,7 @@ def _diffusion(
         save_diffusion(folder, dataclasses.replace(made, metadata=metadata), replace=True)
         made.model.train()
 
-    return Start(trainer, write, mixture)
+    return InitialModel(trainer, write, mixture)
 
 
 def _turned(kind: Literal["sedd", "mdlm"], parts: Checkpoint, vocabulary: Vocabulary) -> DiffusionModel:

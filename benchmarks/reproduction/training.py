@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.protocol.results import SettingsFacts, TrainingRecord
 from benchmarks.reproduction.scales import Name, StagedScale, label
-from benchmarks.reproduction.starts import Start, parameters, start
+from benchmarks.reproduction.starts import InitialModel, initial_model, parameters
 from reviser.checkpoints.folders import atomic_folder
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -96,7 +96,7 @@ def train(
         )
     # What training prints is not the result of this program.
     with contextlib.redirect_stdout(sys.stderr), join_world("none") as world:
-        begun = start(name, scale, scale.settings_of(longest), corpus, init, world)
+        begun = initial_model(name, scale, scale.settings_of(longest), corpus, init, world)
         stages = _BudgetRuns(places, scale, begun, init, deadline, say)
         return all(stages.branch_off(b) and stages.run(b) for b in missing)
 
@@ -105,7 +105,13 @@ class _BudgetRuns:
     """One model's runs: the longest, and the last parts of the shorter ones, which branch off it."""
 
     def __init__(
-        self, places: ModelPlaces, scale: StagedScale, begun: Start, init: str | None, deadline: float | None, say: Say
+        self,
+        places: ModelPlaces,
+        scale: StagedScale,
+        begun: InitialModel,
+        init: str | None,
+        deadline: float | None,
+        say: Say,
     ) -> None:
         self._places = places
         self._scale = scale

@@ -27,7 +27,7 @@ import torch
 from benchmarks.report.provenance import cores, load, write_page
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, SpeedContestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
-from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.contestants.ours import ReviserDecoding
 from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, report, summary
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
@@ -59,7 +59,7 @@ def gguf_file(given: Path | None) -> Iterator[Path]:
             yield Path(archive.extract(name, folder))
 
 
-def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> Shares:
+def overhead(ours: ReviserDecoding, decoder: NativeDecoder, vocab: int, steps: int) -> Shares:
     """The shares of an action's time, measured by the clocks in the native library."""
     ours.prefill(prompt(CONTEXTS[0], vocab))
     ours.steps(8)
@@ -86,12 +86,14 @@ def memory_bandwidth(threads: int) -> float:
     return block.nbytes / seconds
 
 
-def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer, name: str) -> Ours:
+def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer, name: str) -> ReviserDecoding:
     """Our native decoder as a contestant, with the library's description of itself."""
-    return Ours(*(decoder, vocabulary, tokenizer, name), instructions=decoder.level, step_bytes=decoder.step_bytes)
+    return ReviserDecoding(
+        *(decoder, vocabulary, tokenizer, name), instructions=decoder.level, step_bytes=decoder.step_bytes
+    )
 
 
-def embedded(threads: int) -> Ours | None:
+def embedded(threads: int) -> ReviserDecoding | None:
     """The bundled model as a contestant; None if another model has replaced it."""
     engine = load_engine(threads=threads)
     policy = engine.policy

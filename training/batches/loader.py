@@ -35,7 +35,7 @@ _MEASURED_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
-class Chapters:
+class EpochDivision:
     """The division of an epoch into `per_epoch` chapters of `size` rows each."""
 
     per_epoch: int
@@ -182,7 +182,7 @@ class Loader:
     def _padding(self) -> int:
         return self.samples.vocabulary.start_id
 
-    def _divide(self) -> Chapters:
+    def _divide(self) -> EpochDivision:
         """Chooses a number of rows that nearly every chapter can fill, estimated from the lengths of some samples."""
         size = self.samples.count(0)
         lengths = self.samples.histories(0, 0, min(size, _MEASURED_SAMPLES)).lengths
@@ -193,4 +193,4 @@ class Loader:
         # that falls short all the same has a little more padding.
         doubt = 2 * spread / mean * math.sqrt(1 / part + 1 / len(lengths))
         ids = part * mean * max(1 - doubt, 0.5) / (1 - SLACK)
-        return Chapters(per_epoch, max(1, int(ids / self.row_length)))
+        return EpochDivision(per_epoch, max(1, int(ids / self.row_length)))

@@ -82,7 +82,7 @@ def _shared_ends(before: Tokens, after: Tokens) -> tuple[int, int]:
 
 
 @compiled
-def _find_ways(before: Tokens, after: Tokens, ways: NDArray[np.uint8]) -> bool:
+def _fill_best_steps(before: Tokens, after: Tokens, ways: NDArray[np.uint8]) -> bool:
     """Fills the table of the best step to each pair of positions; returns whether the best path ends in a change."""
     columns = after.size
     # The cheapest way to each pair of places, if it ends with a kept token, and if with a change.
@@ -117,7 +117,7 @@ def _align(before: Tokens, after: Tokens, b: int, a: int, hunks: Hunks) -> int:
     """Writes the hunks of two texts that begin at `b` and `a` of larger ones; returns their number."""
     row, column = before.size, after.size
     ways = np.empty((row + 1, column + 1), dtype=np.uint8)
-    changing = _find_ways(before, after, ways)
+    changing = _fill_best_steps(before, after, ways)
     count = 0
     while row > 0 or column > 0:
         way = ways[row, column]

@@ -93,7 +93,7 @@ def _by_kind(chances: Tensor, kinds: Tensor) -> Tensor:
     return (chances.sum(0)[:, None] * kinds).sum(0)
 
 
-def look(
+def score_visited(
     policy: FinalStateScorer,
     reference: FinalStateScorer,
     visited: VisitedStates,

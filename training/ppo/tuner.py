@@ -20,7 +20,7 @@ from reviser.core.vocabulary import KINDS
 from reviser.decoding.batch.validity import Rules
 from reviser.model import Reviser
 from training.data.randomness import KeyedRandom, key
-from training.ppo.losses import FinalStateScorer, PolicyScores, clipped_loss, k3, kind_matrix, look, type_loss
+from training.ppo.losses import FinalStateScorer, PolicyScores, clipped_loss, k3, kind_matrix, score_visited, type_loss
 from training.ppo.minibatches import Minibatch, minibatches
 from training.ppo.rewards import Rewarded, repeated
 from training.ppo.rollouts import Episode, Group, PrefixOracle, PromptSource, roll_out
@@ -63,7 +63,7 @@ class TunerState(TypedDict):
 
 
 @dataclass(frozen=True)
-class _Before:
+class _ActingScores:
     """The scores of all actions before the first update, in the order of `Minibatch.numbers`."""
 
     acted: Tensor
@@ -181,7 +181,7 @@ class Tuner:
             name=key(settings.seed, number, _BATCHES),
         )
         with self._rounded():
-            before = self._look_back(batches)
+            before = self._acting_scores(batches)
         lengths = [len(episode.taken) for episode in episodes]
         gains, returns = advantages(before.values, lengths, totals, settings.gamma, settings.gae_lambda)
         kl_weight = self.progress.kl_weight
@@ -233,7 +233,7 @@ class Tuner:
         return states.flatten(0, 1).index_select(0, batch.places)
 
     def _scores(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> PolicyScores:
-        return look(
+        return score_visited(
             FinalStateScorer(states, _table(self.model)),
             FinalStateScorer(reference_states, _table(self._reference)),
             batch.visited,
@@ -242,7 +242,7 @@ class Tuner:
             self.settings.temperature,
         )
 
-    def _look_back(self, batches: Sequence[Minibatch]) -> _Before:
+    def _acting_scores(self, batches: Sequence[Minibatch]) -> _ActingScores:
         """Scores the actions by the acting policy, with the same forward pass that is trained.
 
         Generation uses other kernels, and their rounding must not look like a change of the policy, so no
@@ -263,7 +263,7 @@ class Tuner:
             types += looked.types * share
             entropy += float(looked.entropy.mean()) * share
             kl += float(looked.kl.mean()) * share
-        return _Before(acted, values, entropy, kl, types, reference_states)
+        return _ActingScores(acted, values, entropy, kl, types, reference_states)
 
     def _scores_before(self, batch: Minibatch) -> tuple[PolicyScores, Tensor, Tensor]:
         """The policy's scores, the value head's predictions, and the hidden states of the reference."""
@@ -274,7 +274,7 @@ class Tuner:
         with torch.no_grad():
             return looked.detached(), self.value(states), seen
 
-    def _learn(self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats) -> Entry:
+    def _learn(self, batches: Sequence[Minibatch], before: _ActingScores, gains: Floats, returns: Floats) -> Entry:
         """Runs the epochs of updates, fewer if the KL from the acting policy is large enough; returns mean metrics."""
         settings = self.settings
         chosen = torch.from_numpy(gains).to(self.device)

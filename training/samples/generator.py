@@ -325,7 +325,7 @@ def _seed(text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: 
     return size
 
 
-class _Given(NamedTuple):
+class _TextArrays(NamedTuple):
     """The arrays of `Texts` for compiled code."""
 
     tokens: Tokens
@@ -337,7 +337,7 @@ class _Given(NamedTuple):
     optional: NDArray[np.uint8]
 
 
-class _Rules(NamedTuple):
+class _HistoryRules(NamedTuple):
     """The vocabulary's ids and the limits of histories, for compiled code."""
 
     revisions: float
@@ -349,7 +349,7 @@ class _Rules(NamedTuple):
     k_max: int
 
 
-class _Rows(NamedTuple):
+class _HistoryRows(NamedTuple):
     """The output arrays: a row for each history, its length and its number of given ids."""
 
     ids: Tokens
@@ -358,7 +358,7 @@ class _Rows(NamedTuple):
 
 
 @compiled
-def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: Tokens) -> int:
+def _generate(given: _TextArrays, rules: _HistoryRules, names: State, rows: _HistoryRows, buffer: Tokens) -> int:
     """Writes each sample's history into its row; returns the number of samples that fell back on the plain policy."""
     prefixes, suffixes, offsets = given.prefixes, given.suffixes, given.offsets
     classes, revisions, pieces = rules.classes, rules.revisions, rules.pieces
@@ -429,10 +429,10 @@ class Generator:
         ids = np.full((count, self.max_history), vocabulary.start_id, dtype=np.int32)
         lengths = np.zeros(count, dtype=np.int32)
         seeded = np.zeros(count, dtype=np.int32)
-        given = _Given(
+        given = _TextArrays(
             texts.tokens, texts.offsets, texts.kinds, texts.prefixes, texts.suffixes, texts.p_deletes, texts.optional
         )
-        rules = _Rules(
+        rules = _HistoryRules(
             float(self.revisions),
             self.pieces,
             self.classes,
@@ -442,7 +442,7 @@ class Generator:
             self.max_history if self.k_max is None else self.k_max,
         )
         buffer = np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32)
-        fallbacks = _generate(given, rules, names, _Rows(ids, lengths, seeded), buffer)
+        fallbacks = _generate(given, rules, names, _HistoryRows(ids, lengths, seeded), buffer)
         places = np.arange(self.max_history, dtype=np.int32)
         counted = (places >= seeded[:, None]) & (places < lengths[:, None])
         histories = Histories(ids, counted, lengths, fallbacks)

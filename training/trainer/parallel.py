@@ -43,7 +43,7 @@ class World:
         dist.all_reduce(summed)
         return float(summed)
 
-    def told(self, text: str) -> str:
+    def broadcast(self, text: str) -> str:
         """Broadcasts the leader's text; the other processes' arguments are ignored."""
         if self.size == 1:
             return text

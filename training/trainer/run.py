@@ -301,7 +301,7 @@ def evaluation_rows(histories: Histories, padding: int, settings: Settings, worl
     return [rows[at : at + size] for at in range(0, len(rows), size)]
 
 
-def goes_on(options: RunOptions, world: World) -> bool:
+def resumes(options: RunOptions, world: World) -> bool:
     """Whether the run resumes from a checkpoint; the same in all processes."""
     if world.leads:
         tidy(options.out)
@@ -331,7 +331,7 @@ def _learned(vocabulary: Vocabulary, mixture: Mixture, options: RunOptions) -> V
 def train(options: RunOptions, settings: Settings, world: World) -> None:
     """Trains until the run is over or interrupted; saves the run in both cases."""
     out = options.out
-    resumed = goes_on(options, world)
+    resumed = resumes(options, world)
     settings = in_lanes(settings, world, out if resumed else None)
     torch.manual_seed(settings.seed + world.rank)
     torch.set_float32_matmul_precision("high")

@@ -67,10 +67,10 @@ def save_run(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) ->
 def _made_together(target: Path, world: World) -> Iterator[Path]:
     """A temporary folder into which all processes write; it is renamed to `target` if the leader's block succeeds."""
     if not world.leads:
-        yield target.parent / world.told("")
+        yield target.parent / world.broadcast("")
         return
     with atomic_folder(target, replace=True) as folder:
-        world.told(folder.name)
+        world.broadcast(folder.name)
         yield folder
 
 

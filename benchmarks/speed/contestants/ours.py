@@ -15,7 +15,7 @@ from reviser.decoding.sampler import Sampler
 from reviser.model.scoring import Decoder
 
 
-class Ours:
+class ReviserDecoding:
     """Full actions on a canvas: a rollout over a decoder, with the text kept up to date."""
 
     def __init__(

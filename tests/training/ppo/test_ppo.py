@@ -27,7 +27,7 @@ from reviser.model import Reviser, preset
 from reviser.model.quantised import dequantise_model, quantise_model
 from tests.training.histories import BASE, PAPER_VOCABULARY, some_classes
 from training.ppo import losses
-from training.ppo.losses import FinalStateScorer, VisitedStates, clipped_loss, k3, kind_matrix, look, type_loss
+from training.ppo.losses import FinalStateScorer, VisitedStates, clipped_loss, k3, kind_matrix, score_visited, type_loss
 from training.ppo.minibatches import minibatches
 from training.ppo.rewards import Cost, Reward, Rewarded, Scores, parse_rewards, rank_rewards, repeated, reward
 from training.ppo.rollouts import Episode, Group, PrefixOracle, RealPrompt, roll_out
@@ -250,7 +250,9 @@ def test_a_look_in_chunks_is_what_the_whole_distribution_says(monkeypatch: pytes
     actions = torch.randint(0, 4, (count,), generator=generator)
     visited = VisitedStates(actions, left, right, torch.full((count,), 99))
     monkeypatch.setitem(losses._CHUNK, "cpu", 4)
-    found = look(FinalStateScorer(states, table), FinalStateScorer(others, other_table), visited, rules, kinds, 0.7)
+    found = score_visited(
+        FinalStateScorer(states, table), FinalStateScorer(others, other_table), visited, rules, kinds, 0.7
+    )
     valid = rules.valid(left, right, visited.room)
     p, q = _naive(states, table, valid, 0.7), _naive(others, other_table, valid, 0.7)
     kept = [row.nonzero().squeeze(1) for row in valid]
@@ -538,7 +540,7 @@ def test_probabilities_are_those_of_the_distribution_that_acted() -> None:
     groups, _ = tuner._act(0)
     episodes = [made for group in groups for made in group]
     batches = minibatches(episodes, LETTERS, tuner._rules, CPU, row_length=64, rows=2, same_shape=False, name=0)
-    acted = tuner._look_back(batches).acted
+    acted = tuner._acting_scores(batches).acted
     number = 0
     for made in episodes[:6]:
         canvas, history = seed(LETTERS, made.prompt)

@@ -21,7 +21,7 @@ from reviser.next_edits.windows import windows
 from training.data.randomness import KeyedRandom
 from training.edits.alignment import align
 from training.edits.edits import operators_of
-from training.edits.sessions.session import EditSession, Halfway, halfway
+from training.edits.sessions.session import EditSession, SessionState, session_state
 
 _SHOWN: Final = (0.4, 0.7, 0.9)
 """Running shares of samples with one, two and three edits shown; the others show four, as many as a prompt does."""
@@ -48,7 +48,7 @@ def next_edit_sample(
 ) -> NextEditSample | None:
     """Draws one sample of a session at random; None if it has more than `most` ids or no edit can be given."""
     made, wanted = _draw_made(session, random)
-    state = halfway(session, made)
+    state = session_state(session, made)
     shown = [edit for edit in state.made[-wanted:] if max(len(edit.old), len(edit.new)) <= LONGEST_EDIT]
     if not shown:
         return None
@@ -57,7 +57,7 @@ def next_edit_sample(
 
 
 def sample_of(
-    state: Halfway,
+    state: SessionState,
     shown: Sequence[Edit],
     window: tuple[int, int],
     tokenizer: Tokenizer,
@@ -94,7 +94,7 @@ def _draw_made(session: EditSession, random: KeyedRandom) -> tuple[list[int], in
     return numbers[:some], wanted
 
 
-def _draw_window(state: Halfway, shown: Sequence[Edit], random: KeyedRandom) -> tuple[int, int]:
+def _draw_window(state: SessionState, shown: Sequence[Edit], random: KeyedRandom) -> tuple[int, int]:
     """Draws the part of the text to overtype: around a later edit, a place where an edit could be repeated and was
     not, or any place."""
     text = state.text
@@ -113,7 +113,7 @@ def _draw_window(state: Halfway, shown: Sequence[Edit], random: KeyedRandom) -> 
     return _around(state, at, at, random)
 
 
-def _around(state: Halfway, start: int, end: int, random: KeyedRandom) -> tuple[int, int]:
+def _around(state: SessionState, start: int, end: int, random: KeyedRandom) -> tuple[int, int]:
     """The window that inference reads for a place, or another of whole lines or sentences; it never splits an edit."""
     text = state.text
     if random.chance(_AS_READ):

@@ -37,7 +37,7 @@ class EditSession:
 
 
 @dataclass(frozen=True)
-class Halfway:
+class SessionState:
     """A session in which some edits have been made.
 
     `made` are these edits at their places in the current text, the latest last; `to_come` are the others, in
@@ -49,7 +49,7 @@ class Halfway:
     to_come: tuple[Edit, ...]
 
 
-def halfway(session: EditSession, made: Sequence[int]) -> Halfway:
+def session_state(session: EditSession, made: Sequence[int]) -> SessionState:
     """The state of a session after the edits with these numbers, made one after the other."""
     numbers = sorted(made)
     text, placed = with_made(session.text, [session.edits[number] for number in numbers])
@@ -61,7 +61,7 @@ def halfway(session: EditSession, made: Sequence[int]) -> Halfway:
             growth += edit.growth
         else:
             to_come.append(edit.moved(growth))
-    return Halfway(text, tuple(places[number] for number in made), tuple(to_come))
+    return SessionState(text, tuple(places[number] for number in made), tuple(to_come))
 
 
 def line_starts(text: str) -> list[int]:

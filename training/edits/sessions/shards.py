@@ -57,7 +57,7 @@ class ShardOptions:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _ShardJob:
     """The work of one process: part `number` of `of`."""
 
     options: ShardOptions
@@ -66,7 +66,7 @@ class _Job:
 
 
 @dataclass
-class _Made:
+class _SampleArrays:
     """Samples as flat arrays, and their number by kind."""
 
     ids: NDArray[np.uint16]
@@ -80,7 +80,7 @@ def make_shards(options: ShardOptions) -> None:
         raise ReviserError("samples of next edits need --sessions or --texts")
     began = time.perf_counter()
     options.out.mkdir(parents=True, exist_ok=True)
-    jobs = [_Job(options, number, options.workers) for number in range(options.workers)]
+    jobs = [_ShardJob(options, number, options.workers) for number in range(options.workers)]
     counts: Counter[str] = Counter()
     ids = 0
     with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
@@ -94,7 +94,7 @@ def make_shards(options: ShardOptions) -> None:
     print(f"{about} in {time.perf_counter() - began:.0f} s", flush=True)
 
 
-def _make(job: _Job) -> _Made:
+def _make(job: _ShardJob) -> _SampleArrays:
     options = job.options
     tokenizer = load_tokenizer(options.tokenizer)
     vocabulary = next_edit_vocabulary(tokenizer)
@@ -109,7 +109,7 @@ def _make(job: _Job) -> _Made:
                 counts[kind + (" with edits left" if sample.left else "")] += 1
     order = np.random.default_rng(options.seed + job.number).permutation(len(samples))
     chosen = [samples[at] for at in order]
-    return _Made(
+    return _SampleArrays(
         np.array([id for sample in chosen for id in sample.ids], dtype=np.uint16),
         np.array([len(sample.ids) for sample in chosen], dtype=np.int32),
         np.array([sample.given for sample in chosen], dtype=np.int32),
@@ -124,7 +124,7 @@ def next_edit_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
     )
 
 
-def _sessions(job: _Job) -> Iterator[tuple[str, EditSession, int, int]]:
+def _sessions(job: _ShardJob) -> Iterator[tuple[str, EditSession, int, int]]:
     """Yields the sessions of a part: kind, session, number, and how many samples it gives."""
     options = job.options
     number = 0

@@ -24,7 +24,7 @@ from training.edits.sessions.command import COMMANDS
 from training.edits.sessions.history import sessions_of, word_edits
 from training.edits.sessions.made_up import SessionKind, ShapeLexicon, made_up_session
 from training.edits.sessions.samples import next_edit_sample, sample_of
-from training.edits.sessions.session import EditSession, halfway, read_sessions
+from training.edits.sessions.session import EditSession, read_sessions, session_state
 from training.edits.sessions.shards import StoredNextEdits, next_edit_vocabulary, reversed_session
 from training.samples.mixture import Mixture
 
@@ -160,7 +160,7 @@ def test_training_and_reading_have_the_same_prompt() -> None:
     places = [at for at in range(len(TEXT)) if TEXT.startswith("e-mail", at)]
     session = EditSession(TEXT, tuple(Edit(at, "e-mail", "email") for at in places))
     for made in ([0], [0, 1, 2], [4, 1, 3]):
-        state = halfway(session, made)
+        state = session_state(session, made)
         change = state.to_come[-1]
         window = next(one for one in windows(state.text) if one[0] <= change.start < one[1])
         sample = sample_of(state, state.made, window, engine.tokenizer, learned, 2000)
