@@ -116,8 +116,8 @@ def as_opening(word: str) -> str:
 class OvertypingScorer:
     """Scores the candidates for the unknown words of a passage by overtyping, one word after the other.
 
-    `is_kept` while no candidate was chosen; `choice_scores` are then the scores of the first places of the passage, as far
-    as it was read.
+    `is_kept` while no candidate was chosen; `choice_scores` are then the scores of the first places of the passage, as
+    far as it was read.
     """
 
     def __init__(
