@@ -65,6 +65,7 @@ def test_a_green_run_ends_without_a_report_of_leaks(tmp_path: Path) -> None:
 
 @needs_triton
 def test_a_command_ends_without_a_report_of_leaks() -> None:
-    code = "from reviser.cli.garbage_collection import without_garbage_collection\nwith without_garbage_collection(): import triton"
+    module = "reviser.cli.garbage_collection"
+    code = f"from {module} import without_garbage_collection\nwith without_garbage_collection(): import triton"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
