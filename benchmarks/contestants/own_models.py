@@ -186,7 +186,10 @@ class NativeReviser(OwnModel):
         decoding: DecodingOptions = USUAL,
     ) -> None:
         super().__init__(name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, decoding)
-        self._policy = engine.policy
+        policy = engine.policy
+        if decoding.plain and isinstance(policy, ModelPolicy):
+            policy = ModelPolicy(policy.decoder, self.vocabulary, policy.max_length)
+        self._policy = policy
 
     def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Continuation]:
         for prompt in prompts:

@@ -45,11 +45,12 @@ def checking_editor(
     refreshes: bool = False,
     delay: int = 10,
     shared: bool = False,
+    completes: bool = True,
     **settings: Any,
 ) -> Iterator[ToyEditor]:
     """An editor that shows diagnostics, in its own way."""
     on = {"enabled": True, "delayMs": delay, **settings}
-    all_settings = {"diagnostics": on, "sharedEngine": shared}
+    all_settings = {"diagnostics": on, "sharedEngine": shared, "completion": {"enabled": completes}}
     editor = ToyEditor(model, all_settings, encoding=encoding)
     workspace = CAPABILITIES["workspace"] | {"diagnostics": {"refreshSupport": refreshes}}
     try:

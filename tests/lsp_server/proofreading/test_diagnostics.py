@@ -187,7 +187,7 @@ def test_settings_decide(puller: ToyEditor) -> None:
 
 
 def test_switched_off_means_idle(taught: Path) -> None:
-    with checking_editor(taught, PULL, enabled=False) as editor:
+    with checking_editor(taught, PULL, enabled=False, completes=False) as editor:
         editor.open(TEXT)
         assert pull(editor)["items"] == []
         assert children(editor.process.pid) == []

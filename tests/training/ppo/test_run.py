@@ -145,7 +145,7 @@ def test_a_run_on_the_clock_ends_and_plays_ever_less(parts: Path, tmp_path: Path
     assert tune(options(parts, out, "--minutes", "0.03", "--oracle-until", "1")) == 0
     entries = read_metrics(out / "metrics.jsonl")
     assert entries[0]["oracle_share"] == 0.25
-    assert entries[-1]["seconds"] >= 1.8
+    assert entries[-1]["seconds"] == pytest.approx(1.8, abs=0.05) or entries[-1]["seconds"] > 1.8
     shares = [entry["oracle_share"] for entry in entries]
     assert shares == sorted(shares, reverse=True)
     assert (out / "model").is_dir()
