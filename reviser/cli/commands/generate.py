@@ -71,6 +71,9 @@ InPlaceOption = Annotated[bool, Option("change the file itself, atomically", fla
 OutputOption = Annotated[
     Path | None, Option("write the result to this file; - prints it", metavar="OUT", flags=("--output", "-o"))
 ]
+InteractiveOption = Annotated[
+    bool, Option("ask about each change, then change the file", flags=("--interactive", "-p"))
+]
 DiffOption = Annotated[bool, Option("print a unified diff")]
 JsonOption = Annotated[bool, Option("print JSON, with statistics")]
 TrajectoryOption = Annotated[Path | None, Option("record the actions (see reviser replay)", metavar="OUT")]

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from reviser.cli.asking import ChangeReview
-from reviser.cli.commands.generate import DiffOption, EncodingOption, InPlaceOption, OutputOption, ThreadsOption
+from reviser.cli.commands.generate import (
+    DiffOption,
+    EncodingOption,
+    InPlaceOption,
+    InteractiveOption,
+    OutputOption,
+    ThreadsOption,
+)
 from reviser.cli.commands.revise import DocumentSummary, summary
 from reviser.cli.completion import complete_format, complete_model
 from reviser.cli.delivery import Delivery
@@ -50,9 +57,7 @@ class NextOptions:
     ] = None
     encoding: EncodingOption = None
     in_place: InPlaceOption = False
-    interactive: Annotated[
-        bool, Option("ask about each change, then change the file", flags=("--interactive", "-p"))
-    ] = False
+    interactive: InteractiveOption = False
     output: OutputOption = None
     diff: DiffOption = False
     json: Annotated[bool, Option("print JSON: each change, its place, confidence, kind and reason")] = False

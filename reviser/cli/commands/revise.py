@@ -16,6 +16,7 @@ from reviser.cli.commands.generate import (
     DiffOption,
     EncodingOption,
     InPlaceOption,
+    InteractiveOption,
     ModelOption,
     OutputOption,
     ThreadsOption,
@@ -89,9 +90,7 @@ class ReviseOptions(CorrectionOptions):
 
     files: Annotated[tuple[Path, ...], Argument("text files, and folders with documents; - reads standard input")]
     in_place: InPlaceOption = False
-    interactive: Annotated[
-        bool, Option("ask about each change, then change the file", flags=("--interactive", "-p"))
-    ] = False
+    interactive: InteractiveOption = False
     output: OutputOption = None
     diff: DiffOption = False
     json: Annotated[bool, Option("print JSON: each change, its place, confidence and kind")] = False
