@@ -27,10 +27,13 @@ class FindOptions:
     out: Annotated[Path, Option("file to write, JSON lines")]
     most: Annotated[int, Option("sessions, the latest ones")] = 2500
     commits: Annotated[int | None, Option("commits to look at, the latest ones")] = None
+    of_each: Annotated[int | None, Option("sessions of one commit, at the most", default="all", least=1)] = None
+    least: Annotated[int, Option("edits of a session, at the least", least=1)] = 2
 
 
 def _find(chosen: FindOptions) -> None:
-    found = islice(sessions_of(chosen.repository, most_commits=chosen.commits), chosen.most)
+    every = sessions_of(chosen.repository, least=chosen.least, most_commits=chosen.commits, of_each=chosen.of_each)
+    found = islice(every, chosen.most)
     rows = [json.dumps(session.to_row(), ensure_ascii=False) for session in found]
     write_atomically(chosen.out, "".join(f"{row}\n" for row in rows).encode())
     print(f"{len(rows):,} sessions in {chosen.out}")

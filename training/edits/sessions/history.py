@@ -39,14 +39,20 @@ class _FileChange:
     apart: bool = False
 
 
-def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = None) -> Iterator[EditSession]:
-    """Yields the sessions of a git history, the latest first; raises `ReviserError` if there is no repository."""
+def sessions_of(
+    repository: Path, *, least: int = 2, most_commits: int | None = None, of_each: int | None = None
+) -> Iterator[EditSession]:
+    """Yields the sessions of a git history, the latest first, at most `of_each` of a commit; raises `ReviserError` if
+    there is no repository."""
     if not repository.is_dir():
         raise ReviserError(f"{repository} is no folder")
     name = repository.parent.name if repository.name in {"repo", ".git"} else repository.name
     with _Blobs(repository) as blobs:
         for commit, changes in _commits(repository, most_commits):
+            yielded = 0
             for change in changes:
+                if yielded == of_each:
+                    break
                 if change.apart or not change.lines or len(change.lines) > MOST_EDITS:
                     continue
                 found = _edits_by_line(change)
@@ -55,6 +61,7 @@ def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = 
                 text = blobs.text(change.blob)
                 edits = _placed(text, change, found) if text is not None else ()
                 if text is not None and len(edits) >= least and any(map(_of_words, edits)):
+                    yielded += 1
                     yield EditSession(text, edits, name, commit, change.path)
 
 

@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 from reviser.core.edits import Edit
+from reviser.next_edits.repeats import plural_of
+from reviser.proofreading.rules.sounds import consonant_sound, vowel_sound
 from training.data.randomness import KeyedRandom
 from training.edits.sessions.session import EditSession
 
@@ -88,6 +90,7 @@ _CODE = re.compile(
 )
 _HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
 _ITEM = re.compile(r"^( *)([-*+]) +(.*\S)$", re.MULTILINE)
+_ARTICLE = re.compile(r"(?<![\w'’-])([Aa]n?)(?=[ \n]+$)")
 _LONGEST_PASSAGE = 6000
 _TRIES = 12
 _COMMONEST = 100
@@ -194,6 +197,25 @@ def _replaced(places: Sequence[re.Match[str]], new: Callable[[str], str]) -> Edi
     return [edit for edit in edits if edit.old != edit.new]
 
 
+def _with_ending(word: str, ending: str) -> str:
+    return plural_of(word) if ending in {"s", "es"} else word + ending
+
+
+def _with_articles(passage: str, edits: Edits) -> Edits:
+    """Words that were exchanged, and with them the articles before them: "a user" becomes "an operator"."""
+    changes = []
+    for edit in edits:
+        first = max(edit.start - 4, 0)
+        article = _ARTICLE.search(passage[first : edit.start])
+        word = re.sub(r"[^A-Za-z].*", "", edit.new, flags=re.DOTALL).lower()
+        wanted = "an" if vowel_sound(word) else "a" if consonant_sound(word) else ""
+        if article and wanted and article[1].lower() != wanted:
+            start = first + article.start()
+            changes.append(Edit(start, article[1], wanted if article[1].islower() else wanted.capitalize()))
+        changes.append(edit)
+    return changes
+
+
 def _term(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     old = _repeated(passage, random)
     if old is None:
@@ -202,12 +224,13 @@ def _term(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
     if random.chance(0.15):
         new = f"{random.pick(lexicon.lower)} {new}" if old.islower() else f"{random.pick(lexicon.title)} {new}"
     if random.chance(0.5):
-        return _replaced(_places(passage, re.escape(old)), lambda _: new)
+        return _with_articles(passage, _replaced(_places(passage, re.escape(old)), lambda _: new))
     stem = re.escape(old)
-    return _replaced(
+    edits = _replaced(
         _places(passage, f"{stem}(?:s|es|'s|’s)?", exact=False),
-        lambda found: _like(new, found[: len(old)]) + found[len(old) :],
+        lambda found: _like(_with_ending(new, found[len(old) :]), found[: len(old)]),
     )
+    return _with_articles(passage, edits)
 
 
 def _phrase(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
@@ -227,7 +250,9 @@ def _phrase(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:
             f"{random.pick(lexicon.title)} {random.pick(lexicon.title)}",
         ]
     )
-    return _replaced(_places(passage, re.escape(old), exact=False), lambda found: _like(new, found))
+    return _with_articles(
+        passage, _replaced(_places(passage, re.escape(old), exact=False), lambda found: _like(new, found))
+    )
 
 
 def _case(passage: str, lexicon: ShapeLexicon, random: KeyedRandom) -> Edits:

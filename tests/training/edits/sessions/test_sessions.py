@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reviser.cli.options import run_one_of
-from reviser.core.edits import Edit
+from reviser.core.edits import Edit, apply_edits
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.decoding.policy import ModelPolicy
@@ -22,7 +22,7 @@ from reviser.session.engine import load_engine
 from training.data.randomness import KeyedRandom
 from training.edits.sessions.command import COMMANDS
 from training.edits.sessions.history import sessions_of, word_edits
-from training.edits.sessions.made_up import SessionKind, ShapeLexicon, made_up_session
+from training.edits.sessions.made_up import SessionKind, ShapeLexicon, _term, made_up_session
 from training.edits.sessions.samples import next_edit_sample, sample_of
 from training.edits.sessions.session import EditSession, read_sessions, session_state
 from training.edits.sessions.shards import StoredNextEdits, next_edit_vocabulary, reversed_session
@@ -93,6 +93,30 @@ def test_what_is_no_session_is_refused(line: str, tmp_path: Path) -> None:
 def test_a_folder_without_a_history_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReviserError, match="git cannot read"):
         list(sessions_of(tmp_path))
+
+
+def test_a_commit_gives_so_many_sessions_and_edits_so_many_at_least(repository: Path) -> None:
+    other = repository / "other.md"
+    for text in ("Send an e-mail.\nAn e-mail is short.\n", "Send an email.\nAn email is short.\n"):
+        other.write_text(text)
+        (repository / "third.md").write_text(text + "More.\n")
+        git(repository, "add", ".")
+        git(repository, "commit", "-qm", "change")
+    assert len(list(sessions_of(repository))) == 3
+    assert len(list(sessions_of(repository, of_each=1))) == 2
+    assert list(sessions_of(repository, least=3)) == []
+
+
+def test_an_article_follows_the_word_that_is_put_behind_it() -> None:
+    passage = " ".join(["The reader asks a reader, and every other reader has an answer."] * 3)
+    lexicon = ShapeLexicon(["operator"], ["Operator"])
+    with_article = 0
+    for seed in range(60):
+        edits = _term(passage, lexicon, KeyedRandom(seed))
+        if any(edit.old == "reader" and edit.new == "operator" for edit in edits):
+            with_article += Edit(16, "a", "an") in edits
+            assert "a operator" not in apply_edits(passage, edits)
+    assert with_article
 
 
 def test_lines_written_anew_are_no_edits() -> None:
