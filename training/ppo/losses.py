@@ -42,19 +42,6 @@ class VisitedStates:
 
 
 @dataclass(frozen=True)
-class FinalStateScorer:
-    """Final hidden states with the output table that turns them into logits."""
-
-    states: Tensor
-    table: Tensor
-
-    def log_probabilities(self, part: slice, valid: Tensor, temperature: float) -> Tensor:
-        """Log-probabilities of all ids at some positions; single precision, since their ratios are used."""
-        logits = functional.linear(self.states[part].float() / temperature, self.table.float())
-        return logits.masked_fill(~valid, -torch.inf).log_softmax(dim=-1)
-
-
-@dataclass(frozen=True)
 class PolicyScores:
     """The policy's scores of the visited states.
 
@@ -94,47 +81,47 @@ def _by_kind(chances: Tensor, kinds: Tensor) -> Tensor:
 
 
 def score_visited(
-    policy: FinalStateScorer,
-    reference: FinalStateScorer,
+    policy: tuple[Tensor, Tensor],
+    reference: tuple[Tensor, Tensor],
     visited: VisitedStates,
     rules: Rules,
     kinds: Tensor,
     temperature: float,
 ) -> PolicyScores:
-    """Scores the visited states by policy and reference, with gradients for the policy."""
+    """Scores the visited states by policy and reference, with gradients for the policy.
 
-    def of_chunk(policy_states: Tensor, table: Tensor, part: slice) -> tuple[Tensor, ...]:
+    Each of the two is its final states and the output table that turns them into logits.
+    """
+
+    def of_chunk(ours: Tensor, table: Tensor, part: slice) -> tuple[Tensor, ...]:
         chunk = visited[part]
         valid = rules.valid(chunk.left, chunk.right, chunk.room)
-        every = slice(None)
-        ours = FinalStateScorer(policy_states, table).log_probabilities(every, valid, temperature)
-        with torch.no_grad():
-            theirs = reference.log_probabilities(part, valid, temperature)
-        chances = ours.exp()
-        taken = ours.gather(1, chunk.actions[:, None]).squeeze(1)
-        # An id that is not valid has probability 0; its infinite logarithm must not meet that zero.
-        ours, theirs = ours.masked_fill(~valid, 0.0), theirs.masked_fill(~valid, 0.0)
-        entropy = -(chances * ours).sum(dim=-1)
-        kl = (chances * (ours - theirs)).sum(dim=-1)
-        their_chances = theirs.exp() * valid
-        return taken, entropy, kl, _by_kind(chances, kinds), _by_kind(their_chances, kinds)
 
-    size = _CHUNK[policy.states.device.type]
-    chunks = [slice(start, start + size) for start in range(0, len(visited), size)]
-    with torch.autocast(policy.states.device.type, enabled=False):
+        def scores(states: Tensor, table: Tensor) -> Tensor:
+            # Single precision, since ratios of probabilities are used.
+            logits = functional.linear(states.float() / temperature, table.float())
+            return logits.masked_fill(~valid, -torch.inf).log_softmax(dim=-1)
+
+        logs = scores(ours, table)
+        with torch.no_grad():
+            theirs = scores(reference[0][part], reference[1])
+        chances = logs.exp()
+        taken = logs.gather(1, chunk.actions[:, None]).squeeze(1)
+        # An id that is not valid has probability 0; its infinite logarithm must not meet that zero.
+        logs, theirs = logs.masked_fill(~valid, 0.0), theirs.masked_fill(~valid, 0.0)
+        entropy, kl = -(chances * logs).sum(dim=-1), (chances * (logs - theirs)).sum(dim=-1)
+        return taken, entropy, kl, _by_kind(chances, kinds), _by_kind(theirs.exp() * valid, kinds)
+
+    states, table = policy
+    size = _CHUNK[states.device.type]
+    with torch.autocast(states.device.type, enabled=False):
         parts: Sequence[tuple[Tensor, ...]] = [
-            checkpoint(of_chunk, policy.states[part], policy.table, part, use_reentrant=False, preserve_rng_state=False)
-            for part in chunks
+            checkpoint(of_chunk, states[part], table, part, use_reentrant=False, preserve_rng_state=False)
+            for part in (slice(start, start + size) for start in range(0, len(visited), size))
         ]
     taken, entropy, kl, types, others = zip(*parts, strict=True)
-    count = len(visited)
-    return PolicyScores(
-        torch.cat(taken),
-        torch.cat(entropy),
-        torch.cat(kl),
-        torch.stack(types).sum(0) / count,
-        torch.stack(others).sum(0) / count,
-    )
+    means = (torch.stack(summed).sum(0) / len(visited) for summed in (types, others))
+    return PolicyScores(torch.cat(taken), torch.cat(entropy), torch.cat(kl), *means)
 
 
 def clipped_loss(

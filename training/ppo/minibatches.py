@@ -33,7 +33,6 @@ class Minibatch:
     """
 
     ids: Tensor
-    samples: Tensor
     positions: Tensor
     places: Tensor
     numbers: NDArray[np.int64]
@@ -48,14 +47,14 @@ def minibatches(
     *,
     row_length: int,
     rows: int,
-    same_shape: bool,
     name: int,
 ) -> list[Minibatch]:
-    """Distributes all episodes over minibatches at random; with `same_shape` each is padded to `rows` rows."""
+    """Distributes all episodes over minibatches at random; on a GPU each is padded to `rows` rows."""
     states = _states(episodes, rules)
     laid_out = _all_packed(_histories(episodes, vocabulary), row_length, vocabulary.start_id)
     count = math.ceil(len(laid_out) / rows)
-    wide = rows if same_shape else math.ceil(len(laid_out) / count)
+    # What is compiled there has one shape.
+    wide = rows if device.type == "cuda" else math.ceil(len(laid_out) / count)
     stream = np.uint64(key(name, _ROWS))
     order = [shuffled(row, len(laid_out), stream) for row in range(len(laid_out))]
     return [_minibatch(laid_out[order[at::count]], wide, states, vocabulary.start_id, device) for at in range(count)]
@@ -116,7 +115,6 @@ def _minibatch(
 
     return Minibatch(
         ids=on_device(part.ids.astype(np.int64)),
-        samples=on_device(part.samples),
         positions=on_device(part.positions.astype(np.int64)),
         # The state of an action is where the id before it was read.
         places=on_device(row * length + column - 1),

@@ -3,28 +3,30 @@
     [WEIGHT*][rank:]NAME[:ARGUMENT]
 
 A higher reward is better; penalties are 0 or less. With `rank:` the score only orders the candidates of
-a prompt, and the reward is linear in the rank. Judges are used through a protocol, so this module imports
-none of them.
+a prompt, and the reward is linear in the rank.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from statistics import fmean, median
-from typing import Protocol
+from statistics import fmean
+
+import torch
 
 from reviser.core.errors import ReviserError
-from training.ppo.rollouts import Episode, Group, RealPrompt
+from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.judges import Case, Judge, load_judge
+from reviser.scoring.perplexity import Evaluator, PromptedText
+from training.ppo.rollouts import Episode, Group
 
 # Nats per token of a text that has none: worse than any real text.
 _WORST = 12.0
 _SPEC = re.compile(r"(?:([-+]?[0-9.]+)\*)?(rank:)?([a-z-]+)(?::(.+))?")
-REAL = "real"
+_POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "invalid": 0.5}
 
 Scores = list[list[float]]
 Score = Callable[[Sequence[Group]], Scores]
@@ -39,17 +41,33 @@ class Cost:
     size: int
 
 
-class Judges(Protocol):
-    """Evaluators and pairwise judges, by name."""
+class Judges:
+    """Evaluators and pairwise judges by name, each loaded at its first use."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._evaluators: dict[str, Evaluator] = {}
+        self._judges: dict[str, Judge] = {}
 
     def costs(self, evaluator: str, texts: Sequence[tuple[str, str]]) -> list[Cost]:
         """The cost of the continuation in each (prompt, continuation)."""
+        if evaluator not in self._evaluators:
+            self._evaluators[evaluator] = load_evaluator(evaluator, self._device)
+        # Candidates are often the same text, above all the empty one.
+        different = list(dict.fromkeys(texts))
+        losses = self._evaluators[evaluator].losses([PromptedText(*text) for text in different])
+        costs = [Cost(loss.total, len(loss.nats), loss.size) for loss in losses]
+        found = dict(zip(different, costs, strict=True))
+        return [found[text] for text in texts]
 
     def points(self, judge: str, cases: Sequence[tuple[str, str, str]]) -> list[float]:
         """For each (prompt, a, b): 1 if a is better, 0 if b is, a half if the judge cannot tell."""
-
-    def real(self, prompts: Sequence[RealPrompt]) -> list[tuple[str, str]]:
-        """Each prompt and the real continuation of its document, as texts."""
+        if judge not in self._judges:
+            self._judges[judge] = load_judge(judge, self._device)
+        different = [case for case in dict.fromkeys(cases) if case[1] != case[2]]
+        answers = self._judges[judge].answers([Case(*case) for case in different])
+        points = {case: _POINTS[answer] for case, answer in zip(different, answers, strict=True)}
+        return [points.get(case, 0.5) for case in cases]
 
 
 def rank_rewards(scores: Sequence[float]) -> list[float]:
@@ -77,38 +95,28 @@ class Reward:
     score: Score
 
 
-def parse_rewards(specs: Sequence[str], judges: Judges, prompts: Sequence[RealPrompt] = ()) -> list[Reward]:
-    """Parses the rewards of the command line; the real continuations of `prompts` give the cost of real text."""
+def parse_rewards(specs: Sequence[str], judges: Judges) -> list[Reward]:
+    """Parses the rewards of the command line."""
     if not specs:
         raise ReviserError("name at least one reward, such as rank:likelihood:smollm2")
-    return [_parse(spec, judges, prompts) for spec in specs]
+    return [_parse(spec, judges) for spec in specs]
 
 
-def _parse(spec: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Reward:
+def _parse(spec: str, judges: Judges) -> Reward:
     found = _SPEC.fullmatch(spec)
     if found is None or found[3] not in _MAKERS:
         raise ReviserError(f"there is no reward {spec}: choose from {', '.join(_MAKERS)}")
     weight, rank, name, argument = found.groups()
     try:
         factor = float(weight) if weight else 1.0
-        score = _MAKERS[name](argument or "", judges, prompts)
+        score = _MAKERS[name](argument or "", judges)
     except ValueError:
         raise ReviserError(f"the reward {spec} has a number that cannot be read") from None
-    return Reward(spec, factor, _ranked(score) if rank else score)
-
-
-def _ranked(score: Score) -> Score:
-    return lambda groups: [rank_rewards(row) for row in score(groups)]
+    return Reward(spec, factor, (lambda groups: [rank_rewards(row) for row in score(groups)]) if rank else score)
 
 
 def _each(of_episode: Callable[[Episode], float]) -> Score:
     return lambda groups: [[of_episode(episode) for episode in group] for group in groups]
-
-
-def _costs(judges: Judges, evaluator: str, groups: Sequence[Group]) -> list[list[Cost]]:
-    texts = [(episode.prompt_text, episode.continuation) for group in groups for episode in group]
-    costs = iter(judges.costs(evaluator, texts))
-    return [[next(costs) for _ in group] for group in groups]
 
 
 def _named(argument: str, what: str) -> str:
@@ -117,39 +125,23 @@ def _named(argument: str, what: str) -> str:
     return argument
 
 
-def _evaluator(argument: str, judges: Judges) -> str:
-    name = _named(argument, "an evaluator")
+def _likelihood(argument: str, judges: Judges, of: str = "tokens") -> Score:
+    evaluator = _named(argument, "an evaluator")
     # Asked about nothing it is loaded: a wrong name is told before anything is written.
-    judges.costs(name, [])
-    return name
+    judges.costs(evaluator, [])
+
+    def score(groups: Sequence[Group]) -> Scores:
+        texts = [(episode.prompt_text, episode.continuation) for group in groups for episode in group]
+        costs = iter(judges.costs(evaluator, texts))
+        rows = [[next(costs) for _ in group] for group in groups]
+        return [
+            [-min(cost.nats / getattr(cost, of), _WORST) if cost.tokens else -_WORST for cost in row] for row in rows
+        ]
+
+    return score
 
 
-def _likelihood(argument: str, judges: Judges, prompts: Sequence[RealPrompt], of: str = "tokens") -> Score:
-    evaluator = _evaluator(argument, judges)
-    return lambda groups: [
-        [-min(cost.nats / getattr(cost, of), _WORST) if cost.tokens else -_WORST for cost in row]
-        for row in _costs(judges, evaluator, groups)
-    ]
-
-
-def _perplexity(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
-    """The closeness of a text's perplexity to the target: 1 at the target, a half at twice or half of it."""
-    evaluator, _, wanted = _named(argument, "an evaluator").rpartition(":")
-    if not evaluator:
-        evaluator, wanted = wanted, REAL
-    if wanted == REAL:
-        real = judges.costs(evaluator, judges.real(prompts))
-        target = median(cost.nats / cost.tokens for cost in real if cost.tokens)
-    else:
-        target = math.log(float(wanted))
-        _evaluator(evaluator, judges)
-    return lambda groups: [
-        [math.exp(-abs(cost.nats / cost.tokens - target)) if cost.tokens else 0.0 for cost in row]
-        for row in _costs(judges, evaluator, groups)
-    ]
-
-
-def _arena(argument: str, judges: Judges, prompts: Sequence[RealPrompt]) -> Score:
+def _arena(argument: str, judges: Judges) -> Score:
     """The share of the other candidates over which a pairwise judge prefers this one."""
     judge = _named(argument, "a judge")
     judges.points(judge, [])
@@ -181,11 +173,6 @@ def _length(argument: str, *_: object) -> Score:
     return _each(lambda episode: -abs(len(episode.tokens) - wanted) / (wanted or 100.0))
 
 
-def _compute(*_: object) -> Score:
-    """Minus the share of actions that left no token in the text: 1 - 1 / (actions per token)."""
-    return _each(lambda episode: min(0.0, len(episode.tokens) / len(episode.ids) - 1))
-
-
 def _repetition(argument: str, *_: object) -> Score:
     n = int(argument) if argument else 4
     return _each(lambda episode: -repeated(episode.tokens, n))
@@ -196,13 +183,11 @@ def _stop(*_: object) -> Score:
     return _each(lambda episode: float(episode.ending == "stop") - 1)
 
 
-_MAKERS: dict[str, Callable[[str, Judges, Sequence[RealPrompt]], Score]] = {
+_MAKERS: dict[str, Callable[[str, Judges], Score]] = {
     "likelihood": _likelihood,
     "likelihood-bytes": partial(_likelihood, of="size"),
-    "perplexity": _perplexity,
     "arena": _arena,
     "length": _length,
-    "compute": _compute,
     "repetition": _repetition,
     "stop": _stop,
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -27,16 +26,10 @@ from training.data.randomness import key, shuffled
 from training.ppo.settings import PpoSettings
 from training.samples.generator import Generator
 from training.samples.histories import Texts
-from training.samples.obfuscation import LOCAL, PAPER, PLAIN, STRUCTURED
+from training.samples.obfuscation import PLAIN, STRUCTURED
 from training.samples.obfuscation import Task as Writing
 
 _PROMPTS, _ORACLE, _CANDIDATE = range(3)
-_WRITINGS = {
-    "plain": Writing(PLAIN),
-    "paper": Writing(PAPER, p_delete=0.95),
-    "structured": Writing(STRUCTURED),
-    "local": Writing(LOCAL),
-}
 # A document shorter than its prompt and so many tokens is left out.
 _LEAST_TEXT = 16
 
@@ -71,12 +64,6 @@ class Episode:
 
 
 Group = Sequence[Episode]
-
-
-class PromptSource(Protocol):
-    """A source of prompts; the same number always gives the same prompts."""
-
-    def prompts(self, iteration: int) -> list[RealPrompt]: ...
 
 
 class DocumentPrompts:
@@ -117,7 +104,7 @@ class PrefixOracle:
         self._vocabulary = vocabulary
         self._classes = classes
         self._settings = settings
-        self._writing = _WRITINGS[settings.oracle if "move" in vocabulary.kinds else "plain"]
+        self._writing = STRUCTURED if "move" in vocabulary.kinds else PLAIN
 
     def share(self, done: float) -> float:
         """The share of a restoration to play when the share `done` (0 to 1) of the run is over."""
@@ -129,9 +116,8 @@ class PrefixOracle:
         share = self.share(done)
         if share == 0:
             return [[] for _ in prompts]
-        writing = self._writing
         texts = [prompt.tokens + prompt.text for prompt in prompts]
-        tasks = [Writing(writing.kind, len(p.tokens), 0, writing.p_delete) for p in prompts]
+        tasks = [Writing(self._writing, len(prompt.tokens)) for prompt in prompts]
         generator = Generator(self._vocabulary, self._classes, 3 * max(map(len, texts)) + 16)
         names = [key(self._settings.seed, iteration, _ORACLE, n) for n in range(len(prompts))]
         histories = generator(Texts.of(texts, tasks), np.array(names, dtype=np.uint64))
@@ -170,17 +156,12 @@ def roll_out(
         shown = decode(tokenizer, prompt.tokens)
         group = []
         for run in runs[number * each : (number + 1) * each]:
-            tokens = _written(vocabulary, prompt.tokens, [*prefix, *run.ids])
-            whole = decode(tokenizer, prompt.tokens + tokens)
-            group.append(
-                Episode(prompt.tokens, [*prefix, *run.ids], len(prefix), tokens, run.ending, shown, whole[len(shown) :])
-            )
+            ids = [*prefix, *run.ids]
+            canvas, _ = seed(vocabulary, prompt.tokens)
+            for id in ids:
+                canvas.apply(canvas.action(id))
+            continuation = decode(tokenizer, canvas.tokens)[len(shown) :]
+            tokens = canvas.tokens[len(prompt.tokens) :]
+            group.append(Episode(prompt.tokens, ids, len(prefix), tokens, run.ending, shown, continuation))
         groups.append(group)
     return groups
-
-
-def _written(vocabulary: Vocabulary, prompt: Sequence[int], ids: Sequence[int]) -> list[int]:
-    canvas, _ = seed(vocabulary, prompt)
-    for id in ids:
-        canvas.apply(canvas.action(id))
-    return canvas.tokens[len(prompt) :]

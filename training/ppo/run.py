@@ -20,7 +20,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from training.data.corpus import Corpus
 from training.data.shards import describe_tokenizer
-from training.ppo.rewards import parse_rewards, reward
+from training.ppo.rewards import Judges, parse_rewards, reward
 from training.ppo.rollouts import DocumentPrompts, PrefixOracle
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
@@ -31,8 +31,6 @@ from training.trainer.trainer import interruptible
 Facts = dict[str, Any]
 """What a run is, for its folder and for the model's own record."""
 
-# Iterations whose prompts show what real text costs.
-_REAL_ITERATIONS = 2
 _SHOWN = (
     *("step", "reward", "kl", "entropy", "clip_fraction", "explained_variance"),
     *("tokens", "stopped", "moves", "repeated_4"),
@@ -58,23 +56,20 @@ class TuningOptions:
     words: Words = ()
 
 
-def tune(options: TuningOptions) -> None:
+def run(options: TuningOptions) -> None:
     """Tunes until the run is over or interrupted; saves the run in both cases."""
     out, settings = options.out, options.settings
+    check_out(out, resumed=options.resume)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         # On some processors this would mean half precision.
         torch.set_float32_matmul_precision("high")
     corpus = Corpus.open(options.data)
     parts = load(find_model(options.model), dtype=torch.float32)
-    check_fit(corpus, parts)
+    if describe_tokenizer(parts.tokenizer).sha256 != corpus.tokenizer.sha256:
+        raise ReviserError("the texts were made with another tokenizer than the model's")
     source = DocumentPrompts(corpus, settings)
-    oracle = PrefixOracle(parts.vocabulary, corpus.classes, settings)
-    known = [prompt for number in range(_REAL_ITERATIONS) for prompt in source.prompts(number)]
-    # Judges are heavy, and only a run asks them.
-    from training.ppo.judges import LoadedJudges
-
-    rewards = parse_rewards(options.reward, LoadedJudges(parts.tokenizer, device), known)
+    rewards = parse_rewards(options.reward, Judges(device))
     facts: Facts = {
         "settings": settings.to_dict(),
         "rewards": list(options.reward),
@@ -82,7 +77,14 @@ def tune(options: TuningOptions) -> None:
         "data": str(options.data),
         "command": " ".join(["python -m training ppo", *options.words]),
     }
-    tuner = Tuner(settings, parts, source, oracle, partial(reward, rewards), device)
+    tuner = Tuner(
+        settings,
+        parts,
+        source,
+        PrefixOracle(parts.vocabulary, corpus.classes, settings),
+        partial(reward, rewards),
+        device,
+    )
     if options.resume:
         _resume(out, tuner, facts)
     out.mkdir(parents=True, exist_ok=True)
@@ -116,12 +118,6 @@ def _loop(
             # Large models take a while, which is part of the minutes that a run may last.
             tuner.progress.seconds += time.perf_counter() - started
     return True
-
-
-def check_fit(corpus: Corpus, parts: Checkpoint) -> None:
-    """Raises `ReviserError` if the texts were tokenised with another tokenizer than the model's."""
-    if describe_tokenizer(parts.tokenizer).sha256 != corpus.tokenizer.sha256:
-        raise ReviserError("the texts were made with another tokenizer than the model's")
 
 
 # Checkpoints ---------------------------------------------------------------------------------------
@@ -158,8 +154,3 @@ def _resume(out: Path, tuner: Tuner, facts: Facts) -> None:
     tuner.model.load_state_dict(load(folder / "model").model.state_dict())
     tuner.value.load_state_dict(load_file(folder / _VALUE))
     tuner.restore(torch.load(folder / _STATE, map_location="cpu", weights_only=True))
-
-
-def run(options: TuningOptions) -> None:
-    check_out(options.out, resumed=options.resume)
-    tune(options)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
-from reviser.core.vocabulary import KINDS
 
-Writing = Literal["plain", "paper", "structured", "local"]
-Precision = Literal["bf16", "fp32"]
-_CHOICES: dict[str, tuple[str, ...]] = {"oracle": get_args(Writing), "precision": get_args(Precision)}
 _COUNTS = (
     *("prompts", "candidates", "prompt_tokens", "text_tokens", "max_actions"),
     *("epochs", "minibatch_rows", "generation_rows", "checkpoint_every"),
@@ -48,17 +44,12 @@ class PpoSettings:
     entropy_weight: Annotated[float, Option("weight of the policy's entropy")] = 0.001
     kl_weight: Annotated[float, Option("weight of the KL from the reference")] = 0.05
     kl_target: Annotated[float | None, Option("nats per action that this weight is adapted to")] = None
-    type_weight: Annotated[float, Option("weight of how far the shares of action types are from those wanted")] = 0.1
-    types: Annotated[str, Option("shares of action types, insert=0.9,move=0.1; by default the reference's")] = ""
+    type_weight: Annotated[float, Option("weight of how far the shares of action types are from the reference's")] = 0.1
     stop_kl: Annotated[float, Option("nats per action from the policy that acted, which end an iteration")] = 0.02
     clip: Annotated[float, Option("largest norm of a gradient")] = 1.0
     oracle_share: Annotated[float, Option("share of a restoration that is played before the policy, at first")] = 0.25
     oracle_until: Annotated[float, Option("share of the run after which nothing is played any more")] = 0.5
-    oracle: Annotated[Writing, Option("how it is played: plain, paper, structured or local")] = "structured"
     generation_rows: Annotated[int, Option("episodes at a time")] = 512
-    precision: Annotated[Precision, Option("bf16 or fp32, on a GPU; processors compute in single precision")] = "bf16"
-    compile: Annotated[bool, Option("do not compile the model")] = True
-    round_bits: Annotated[int | None, Option("act and learn with weights rounded to 4 or 8 bits")] = None
     seed: Annotated[int, Option("of prompts and choices")] = 0
     checkpoint_every: Annotated[int, Option("iterations between checkpoints")] = 20
 
@@ -68,9 +59,6 @@ class PpoSettings:
         for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise ReviserError(f"{name.replace('_', ' ')} must be 1 or more")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ReviserError(f"the {name} is one of {', '.join(choices)}")
         if self.temperature <= 0:
             raise ReviserError("the temperature must be above 0: a greedy policy explores nothing")
         for name in ("gamma", "gae_lambda", "oracle_share", "oracle_until"):
@@ -78,34 +66,15 @@ class PpoSettings:
                 raise ReviserError(f"{name.replace('_', ' ')} lies between 0 and 1")
         if not 0 < self.clip_ratio < 1:
             raise ReviserError("the clip ratio lies between 0 and 1")
-        if self.round_bits not in (None, 4, 8):
-            raise ReviserError("weights are rounded to 4 or 8 bits")
         if self.kl_target is not None and self.kl_target <= 0:
             raise ReviserError("the target of the KL penalty must be above 0")
         if self.row_length < self.longest:
             raise ReviserError(f"rows of {self.row_length} ids have no room for histories of {self.longest}")
-        self.type_shares()
 
     @property
     def longest(self) -> int:
         """The number of ids of the longest history: start marker, prompt and actions."""
         return 1 + self.prompt_tokens + self.max_actions
-
-    def type_shares(self) -> dict[str, float]:
-        """The wanted shares of action types, normalised to 1; empty if the reference's shares are wanted."""
-        shares = {}
-        for part in filter(None, self.types.split(",")):
-            kind, _, share = part.strip().partition("=")
-            try:
-                shares[kind] = float(share)
-            except ValueError:
-                raise ReviserError(f"{part.strip()} is not a kind of action and its share") from None
-        if unknown := sorted(set(shares) - set(KINDS)):
-            raise ReviserError(f"unknown kind of action: {', '.join(unknown)}")
-        total = sum(shares.values())
-        if shares and (min(shares.values()) < 0 or total <= 0):
-            raise ReviserError("the shares of action types are 0 or more, and not all 0")
-        return {kind: share / total for kind, share in shares.items()}
 
     def to_dict(self) -> dict[str, object]:
         return dataclasses.asdict(self)

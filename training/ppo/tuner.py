@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, TypedDict
@@ -20,13 +19,12 @@ from reviser.core.vocabulary import KINDS
 from reviser.decoding.batch.validity import Rules
 from reviser.model import Reviser
 from training.data.randomness import KeyedRandom, key
-from training.ppo.losses import FinalStateScorer, PolicyScores, clipped_loss, k3, kind_matrix, score_visited, type_loss
+from training.ppo.losses import PolicyScores, clipped_loss, k3, kind_matrix, score_visited, type_loss
 from training.ppo.minibatches import Minibatch, minibatches
 from training.ppo.rewards import Rewarded, repeated
-from training.ppo.rollouts import Episode, Group, PrefixOracle, PromptSource, roll_out
+from training.ppo.rollouts import DocumentPrompts, Episode, Group, PrefixOracle, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
-from training.trainer.rounding import Rounding
 from training.trainer.schedule import learning_rate
 from training.trainer.trainer import StateDict
 
@@ -81,8 +79,8 @@ class Tuner:
         self,
         settings: PpoSettings,
         parts: Checkpoint,
-        source: PromptSource,
-        oracle: PrefixOracle | None,
+        source: DocumentPrompts,
+        oracle: PrefixOracle,
         rewarder: Rewarder,
         device: torch.device,
     ) -> None:
@@ -102,11 +100,10 @@ class Tuner:
         self._rewarder = rewarder
         # Dropout would make the policy that learns another one than the policy that acted.
         self.model = parts.model.to(device).eval()
-        bits = settings.round_bits
-        self._rounding = Rounding(self.model, 4 if bits == 4 else 8, compiled=self._compiled) if bits else None
-        with self._rounded():
-            self._reference = copy.deepcopy(self.model).requires_grad_(False)
-        self._writer = self._make_writer()
+        self._reference = copy.deepcopy(self.model).requires_grad_(False)
+        # On a GPU a copy in half precision decodes twice as fast.
+        on_gpu = device.type == "cuda"
+        self._writer = copy.deepcopy(self.model).to(torch.bfloat16).requires_grad_(False) if on_gpu else self.model
         torch.manual_seed(settings.seed)
         self.value = ValueHead(config.width).to(device)
         groups: list[dict[str, object]] = [
@@ -114,19 +111,14 @@ class Tuner:
             {"params": list(self.value.parameters()), "lr": settings.value_rate},
         ]
         self.optimizer = torch.optim.AdamW(
-            groups, lr=settings.peak_rate, betas=(0.9, 0.95), weight_decay=0.0, fused=device.type == "cuda"
+            groups, lr=settings.peak_rate, betas=(0.9, 0.95), weight_decay=0.0, fused=on_gpu
         )
         self._rules = Rules.of(self.vocabulary, device)
         self._kinds = kind_matrix(self.vocabulary, device)
-        self._type_target = self._wanted_types()
         self.progress = TunerProgress(kl_weight=settings.kl_weight)
-        if self._compiled:
+        if on_gpu:
             for block in (*self.model.blocks, *self._reference.blocks):
                 block.compile()
-
-    @property
-    def _compiled(self) -> bool:
-        return self.settings.compile and self.device.type == "cuda"
 
     @property
     def done(self) -> float:
@@ -136,35 +128,12 @@ class Tuner:
         assert self.settings.minutes is not None
         return self.progress.seconds / (60 * self.settings.minutes)
 
-    def _make_writer(self) -> Reviser:
-        """The model that samples episodes; on a GPU a copy in half precision, which decodes twice as fast."""
-        if self.device.type != "cuda" or self.settings.precision == "fp32":
-            return self.model
-        return copy.deepcopy(self.model).to(torch.bfloat16).requires_grad_(False)
-
-    def _wanted_types(self) -> Tensor | None:
-        shares = self.settings.type_shares()
-        if not shares:
-            return None
-        if unused := sorted(set(shares) - self.vocabulary.kinds):
-            raise ReviserError(f"the model takes no actions of the kind {', '.join(unused)}")
-        return torch.tensor([shares.get(kind, 0.0) for kind in KINDS], device=self.device)
-
-    def _precision(self) -> AbstractContextManager[Any]:
-        if self.device.type != "cuda" or self.settings.precision == "fp32":
-            return nullcontext()
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-
-    def _rounded(self) -> AbstractContextManager[None]:
-        """A context in which the policy has the rounded weights that it acts with, if it acts with such."""
-        return nullcontext() if self._rounding is None else self._rounding.applied()
-
     def iterate(self) -> Entry:
         """Runs one iteration (sample, reward, learn) and returns its metrics."""
         started = time.perf_counter()
         settings, number = self.settings, self.progress.iteration
-        with self._rounded():
-            groups, share = self._act(number)
+        share = self._oracle.share(self.done)
+        groups = self._act(number)
         acted_at = time.perf_counter()
         rewarded = self._rewarder(groups)
         rewarded_at = time.perf_counter()
@@ -177,11 +146,9 @@ class Tuner:
             self.device,
             row_length=settings.row_length,
             rows=settings.minibatch_rows,
-            same_shape=self._compiled,
             name=key(settings.seed, number, _BATCHES),
         )
-        with self._rounded():
-            before = self._acting_scores(batches)
+        before = self._acting_scores(batches)
         lengths = [len(episode.taken) for episode in episodes]
         gains, returns = advantages(before.values, lengths, totals, settings.gamma, settings.gae_lambda)
         kl_weight = self.progress.kl_weight
@@ -209,33 +176,29 @@ class Tuner:
             "learning_s": round(ended - rewarded_at, 3),
         }
 
-    def _act(self, number: int) -> tuple[list[list[Episode]], float]:
+    def _act(self, number: int) -> list[list[Episode]]:
         if self._writer is not self.model:
             with torch.no_grad():
                 for kept, new in zip(self._writer.parameters(), self.model.parameters(), strict=True):
                     kept.copy_(new)
         prompts = self._source.prompts(number)
-        prefixes: list[list[int]] = [[] for _ in prompts]
-        share = 0.0
-        if self._oracle is not None:
-            prefixes = self._oracle.prefixes(prompts, number, self.done)
-            share = self._oracle.share(self.done)
+        prefixes = self._oracle.prefixes(prompts, number, self.done)
         groups = roll_out(self._writer, self.vocabulary, self._tokenizer, prompts, prefixes, self.settings, number)
         if self.device.type == "cuda":
             # Generation takes a stream of its own each time, whose freed memory no other would reuse.
             torch.cuda.empty_cache()
-        return groups, share
+        return groups
 
     def _states(self, model: Reviser, batch: Minibatch) -> Tensor:
         """The final states in which actions were taken."""
-        with self._precision():
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
             states = model.hidden_packed(batch.ids, batch.positions)
         return states.flatten(0, 1).index_select(0, batch.places)
 
     def _scores(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> PolicyScores:
         return score_visited(
-            FinalStateScorer(states, _table(self.model)),
-            FinalStateScorer(reference_states, _table(self._reference)),
+            (states, _table(self.model)),
+            (reference_states, _table(self._reference)),
             batch.visited,
             self._rules,
             self._kinds,
@@ -255,24 +218,18 @@ class Tuner:
         entropy = kl = 0.0
         reference_states = []
         for batch in batches:
-            looked, foretold, seen = self._scores_before(batch)
-            reference_states.append(seen)
+            with torch.no_grad():
+                reference_states.append(self._states(self._reference, batch))
+            states = self._states(self.model, batch)
+            looked = self._scores(states, reference_states[-1], batch).detached()
             acted[torch.from_numpy(batch.numbers).to(self.device)] = looked.log_probabilities
-            values[batch.numbers] = foretold.cpu().numpy()
+            with torch.no_grad():
+                values[batch.numbers] = self.value(states).cpu().numpy()
             share = len(batch.visited) / count
             types += looked.types * share
             entropy += float(looked.entropy.mean()) * share
             kl += float(looked.kl.mean()) * share
         return _ActingScores(acted, values, entropy, kl, types, reference_states)
-
-    def _scores_before(self, batch: Minibatch) -> tuple[PolicyScores, Tensor, Tensor]:
-        """The policy's scores, the value head's predictions, and the hidden states of the reference."""
-        with torch.no_grad():
-            seen = self._states(self._reference, batch)
-        states = self._states(self.model, batch)
-        looked = self._scores(states, seen, batch)
-        with torch.no_grad():
-            return looked.detached(), self.value(states), seen
 
     def _learn(self, batches: Sequence[Minibatch], before: _ActingScores, gains: Floats, returns: Floats) -> Entry:
         """Runs the epochs of updates, fewer if the KL from the acting policy is large enough; returns mean metrics."""
@@ -285,21 +242,20 @@ class Tuner:
             for at in _order(len(batches), key(settings.seed, self.progress.iteration, epoch)):
                 batch = batches[at]
                 numbers = torch.from_numpy(batch.numbers).to(self.device)
-                with self._rounded():
-                    states = self._states(self.model, batch)
-                    looked = self._scores(states, before.reference_states[at], batch)
-                    acted = before.acted[numbers]
-                    with torch.no_grad():
-                        told["update_kl"] = float(k3(looked.log_probabilities, acted).mean())
-                        if not made:
-                            ratio = (looked.log_probabilities - acted).exp()
-                            told["first_ratio"] = float(ratio[(ratio - 1).abs().argmax()])
-                    if told["update_kl"] > _BEYOND * settings.stop_kl:
-                        return self._summed_up(made, told)
-                    loss, parts = self._loss(looked, acted, chosen[numbers])
-                    value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
-                    # The two have no weight in common, so their sum gives each its own gradient.
-                    torch.autograd.backward(loss + value)
+                states = self._states(self.model, batch)
+                looked = self._scores(states, before.reference_states[at], batch)
+                acted = before.acted[numbers]
+                with torch.no_grad():
+                    told["update_kl"] = float(k3(looked.log_probabilities, acted).mean())
+                    if not made:
+                        ratio = (looked.log_probabilities - acted).exp()
+                        told["first_ratio"] = float(ratio[(ratio - 1).abs().argmax()])
+                if told["update_kl"] > _BEYOND * settings.stop_kl:
+                    return self._summed_up(made, told)
+                loss, parts = self._loss(looked, acted, chosen[numbers])
+                value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
+                # The two have no weight in common, so their sum gives each its own gradient.
+                torch.autograd.backward(loss + value)
                 parts |= {"loss": loss, "value_loss": value, "gradient": self._update()}
                 made.append({name: float(part) for name, part in parts.items()})
         return self._summed_up(made, told)
@@ -312,8 +268,7 @@ class Tuner:
         """The loss of the policy on a minibatch, and its parts for the metrics."""
         settings = self.settings
         policy, clipped = clipped_loss(looked.log_probabilities, acted, gains, settings.clip_ratio)
-        wanted = looked.reference_types if self._type_target is None else self._type_target
-        typed = type_loss(looked.types, wanted)
+        typed = type_loss(looked.types, looked.reference_types)
         loss = (
             policy.mean()
             - settings.entropy_weight * looked.entropy.mean()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -24,13 +23,12 @@ from reviser.core.vocabulary import KINDS, PAPER_KINDS, Vocabulary
 from reviser.decoding.batch.validity import Rules
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser, preset
-from reviser.model.quantised import dequantise_model, quantise_model
 from tests.training.histories import BASE, PAPER_VOCABULARY, some_classes
 from training.ppo import losses
-from training.ppo.losses import FinalStateScorer, VisitedStates, clipped_loss, k3, kind_matrix, score_visited, type_loss
+from training.ppo.losses import VisitedStates, clipped_loss, k3, kind_matrix, score_visited, type_loss
 from training.ppo.minibatches import minibatches
-from training.ppo.rewards import Cost, Reward, Rewarded, Scores, parse_rewards, rank_rewards, repeated, reward
-from training.ppo.rollouts import Episode, Group, PrefixOracle, RealPrompt, roll_out
+from training.ppo.rewards import Cost, Judges, Reward, Rewarded, Scores, parse_rewards, rank_rewards, repeated, reward
+from training.ppo.rollouts import DocumentPrompts, Episode, Group, PrefixOracle, RealPrompt
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
 from training.ppo.value import advantages, explained_variance
@@ -120,8 +118,11 @@ def test_repetition_is_what_the_benchmarks_measure(tokens: list[int], n: int) ->
     assert repeated(tokens, n) == pytest.approx(1 - distinct(tokens, n))
 
 
-class Bystanders:
+class Bystanders(Judges):
     """Judges of letters: `a` costs one nat and any other letter two; the longer text wins a pair."""
+
+    def __init__(self) -> None:
+        pass
 
     def costs(self, evaluator: str, texts: Sequence[tuple[str, str]]) -> list[Cost]:
         assert evaluator == "any"
@@ -130,9 +131,6 @@ class Bystanders:
     def points(self, judge: str, cases: Sequence[tuple[str, str, str]]) -> list[float]:
         assert judge == "likelihood:any"
         return [0.5 + 0.5 * np.sign(len(a) - len(b)) for _, a, b in cases]
-
-    def real(self, prompts: Sequence[RealPrompt]) -> list[tuple[str, str]]:
-        return [("d", "ab") for _ in prompts]
 
 
 WRITTEN = [
@@ -149,22 +147,17 @@ WRITTEN = [
         ("likelihood:any", [-1.0, -1.5, -12.0, -1.5]),
         ("likelihood-bytes:any", [-1.0, -1.5, -12.0, -1.5]),
         ("rank:likelihood:any", [1.0, 0.5, 0.0, 0.5]),
-        # Real text costs 1.5 nats: what is likelier than that is worse.
-        ("perplexity:any", [math.exp(-0.5), 1.0, 0.0, 1.0]),
-        ("perplexity:any:real", [math.exp(-0.5), 1.0, 0.0, 1.0]),
-        (f"perplexity:any:{math.e}", [1.0, math.exp(-0.5), 0.0, math.exp(-0.5)]),
         ("arena:likelihood:any", [0.5, 1.0, 0.0, 0.5]),
         ("rank:arena:likelihood:any", [0.5, 1.0, 0.0, 0.5]),
         ("length", [-0.02, -0.04, 0.0, -0.02]),
         ("length:4", [-0.5, 0.0, -1.0, -0.5]),
-        ("compute", [2 / 3 - 1, 0.0, -1.0, -0.5]),
         ("repetition:1", [-0.5, -0.25, 0.0, 0.0]),
         ("repetition", [0.0, 0.0, 0.0, 0.0]),
         ("stop", [0.0, -1.0, 0.0, 0.0]),
     ],
 )
 def test_every_reward_scores_as_it_is_described(spec: str, expected: list[float]) -> None:
-    (term,) = parse_rewards([spec], Bystanders(), [RealPrompt([3], [0, 1])])
+    (term,) = parse_rewards([spec], Bystanders())
     (scores,) = term.score([WRITTEN])
     assert scores == pytest.approx(expected)
 
@@ -250,9 +243,7 @@ def test_a_look_in_chunks_is_what_the_whole_distribution_says(monkeypatch: pytes
     actions = torch.randint(0, 4, (count,), generator=generator)
     visited = VisitedStates(actions, left, right, torch.full((count,), 99))
     monkeypatch.setitem(losses._CHUNK, "cpu", 4)
-    found = score_visited(
-        FinalStateScorer(states, table), FinalStateScorer(others, other_table), visited, rules, kinds, 0.7
-    )
+    found = score_visited((states, table), (others, other_table), visited, rules, kinds, 0.7)
     valid = rules.valid(left, right, visited.room)
     p, q = _naive(states, table, valid, 0.7), _naive(others, other_table, valid, 0.7)
     kept = [row.nonzero().squeeze(1) for row in valid]
@@ -297,7 +288,7 @@ def _random_episodes(vocabulary: Vocabulary, count: int, name: int) -> list[Epis
 def test_each_action_is_learned_from_once_in_the_state_where_it_was_taken(name: int, count: int) -> None:
     episodes = _random_episodes(DELETES, count, name)
     rules = Rules.of(DELETES)
-    batches = minibatches(episodes, DELETES, rules, CPU, row_length=48, rows=2, same_shape=bool(name % 2), name=name)
+    batches = minibatches(episodes, DELETES, rules, CPU, row_length=48, rows=2, name=name)
     # What an oracle played is in no minibatch.
     taken = [(e, e.played + at) for e in episodes for at in range(len(e.taken))]
     assert sorted(n for batch in batches for n in batch.numbers.tolist()) == list(range(len(taken)))
@@ -368,7 +359,10 @@ def test_an_oracle_plays_the_beginning_of_the_real_text_and_ever_less_of_it() ->
 WANTED = [1, LETTERS.first_move_id + 1, 0, LETTERS.stop_id]
 
 
-class SamePrompts:
+class SamePrompts(DocumentPrompts):
+    def __init__(self) -> None:
+        pass
+
     def prompts(self, iteration: int) -> list[RealPrompt]:
         return [RealPrompt([3], [0, 1, 2]) for _ in range(4)]
 
@@ -416,7 +410,7 @@ def tuner_for(score: Any, seed: int = 0, kind: str = "tiny", device: torch.devic
         "seed": seed,
     }
     options = _settings(**chosen | changes)
-    oracle = PrefixOracle(LETTERS, some_classes(4), options) if options.oracle_share else None
+    oracle = PrefixOracle(LETTERS, some_classes(4), options)
     parts = Checkpoint(model, LETTERS, Letters())
 
     def rewarder(groups: Sequence[Group]) -> Rewarded:
@@ -470,8 +464,6 @@ def test_a_policy_is_held_by_the_reference_by_its_types_and_by_a_target() -> Non
     free, near, typed = ends(), ends(kl_weight=1.0), ends(type_weight=3.0)
     assert free["p_move"] > typed["p_move"] + 0.2
     assert near["kl"] < free["kl"] / 3
-    aimed = ends(type_weight=3.0, types="insert=0.5,move=0.1,stop=0.4")
-    assert abs(aimed["p_stop"] - 0.4) < abs(free["p_stop"] - 0.4)
 
 
 def test_the_weight_of_the_kl_follows_its_target() -> None:
@@ -499,35 +491,10 @@ def test_before_the_first_update_every_ratio_is_1(kind: str) -> None:
     assert tuner.progress.actions < sum(64 * entry["actions"] for entry in entries) - 64
 
 
-def test_a_policy_that_is_to_be_quantised_acts_and_learns_with_rounded_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    acted: list[dict[str, Tensor]] = []
-
-    def noted(model: Reviser, *rest: Any) -> list[list[Episode]]:
-        acted.append(copy.deepcopy(model.state_dict()))
-        return roll_out(model, *rest)
-
-    monkeypatch.setattr("training.ppo.tuner.roll_out", noted)
-    tuner = tuner_for(_moving, iterations=3, round_bits=4, minibatch_rows=1)
-    entries = []
-    for _ in range(3):
-        model = copy.deepcopy(tuner.model)
-        held = dequantise_model(model.config, quantise_model(model, 4, thorough=True))
-        entries.append(tuner.iterate())
-        # What acted is what a file would hold; what learns is behind it.
-        assert all(torch.equal(value, held[name]) for name, value in acted[-1].items())
-    assert [entry["first_ratio"] for entry in entries] == [1.0] * 3
-    assert entries[0]["kl"] == pytest.approx(0, abs=1e-6)
-    assert entries[-1]["kl"] > 1e-4
-    name = "blocks.0.mlp.down.weight"
-    assert not torch.equal(tuner.model.state_dict()[name], acted[-1][name])
-    assert not torch.equal(acted[0][name], acted[-1][name])
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_gpu_learns_in_half_precision(compiled: bool) -> None:
+def test_a_gpu_learns_in_half_precision() -> None:
     gpu = torch.device("cuda")
-    tuner = tuner_for(_moving, device=gpu, compile=compiled, iterations=8, minibatch_rows=4, row_length=128)
+    tuner = tuner_for(_moving, device=gpu, iterations=8, minibatch_rows=4, row_length=128)
     entries = [tuner.iterate() for _ in range(8)]
     assert [entry["first_ratio"] for entry in entries] == pytest.approx([1.0] * 8, abs=1e-5)
     assert entries[0]["kl"] == pytest.approx(0, abs=1e-3)
@@ -537,9 +504,9 @@ def test_a_gpu_learns_in_half_precision(compiled: bool) -> None:
 def test_probabilities_are_those_of_the_distribution_that_acted() -> None:
     """Packed and masked as in training, or plainly, history by history."""
     tuner = tuner_for(_moving, iterations=1, temperature=0.8, minibatch_rows=2)
-    groups, _ = tuner._act(0)
+    groups = tuner._act(0)
     episodes = [made for group in groups for made in group]
-    batches = minibatches(episodes, LETTERS, tuner._rules, CPU, row_length=64, rows=2, same_shape=False, name=0)
+    batches = minibatches(episodes, LETTERS, tuner._rules, CPU, row_length=64, rows=2, name=0)
     acted = tuner._acting_scores(batches).acted
     number = 0
     for made in episodes[:6]:
@@ -558,7 +525,7 @@ def test_probabilities_are_those_of_the_distribution_that_acted() -> None:
 def test_candidates_are_drawn_from_that_distribution_and_nothing_is_cut_off() -> None:
     count = 1000
     tuner = tuner_for(_moving, iterations=1, max_actions=1, candidates=count, temperature=1.3)
-    groups, _ = tuner._act(0)
+    groups = tuner._act(0)
     with torch.no_grad():
         scores = tuner.model(torch.tensor([[LETTERS.start_id, 3]]))[0, -1]
     valid = torch.from_numpy(seed(LETTERS, [3])[0].valid_actions().mask().copy())
