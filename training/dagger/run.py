@@ -27,10 +27,11 @@ from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from training.dagger.oracle import Episodes
-from training.dagger.visits import Visited, VisitedEdits, acting_copy, roll_out
+from training.dagger.visits import VisitedEdits, acting_copy, load_visited, roll_out, save_visited
 from training.data.corpus import Corpus
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
 from training.edits.mistakes.source import BlendedEdits
+from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.parallel import World, join_world
@@ -66,7 +67,6 @@ class DaggerPlan:
     decay: Annotated[float, Option("what that share is multiplied by from round to round")] = 0.5
     share: Annotated[float, Option("share of the samples of edits that are episodes")] = 0.5
     max_actions: Annotated[int, Option("most actions of an episode")] = 64
-    temperature: Annotated[float, Option("that of the policy; 0 is greedy")] = 0.0
     batch: Annotated[int, Option("episodes that are under way at a time")] = 512
     plain: Annotated[bool, Option("the mixture alone, without rollouts, as a baseline")] = False
 
@@ -112,10 +112,10 @@ class Data:
     revisions: Revisions
     held_out: Revisions | None
 
-    def source(self, visited: Sequence[Visited], share: float) -> MixedSamples:
+    def source(self, visited: Sequence[Histories], share: float) -> MixedSamples:
         edits: EditSource = self.revisions
         if visited:
-            edits = BlendedEdits(self.revisions, VisitedEdits(self.revisions, Visited.joined(visited)), share)
+            edits = BlendedEdits(self.revisions, VisitedEdits(self.revisions, Histories.joined(visited)), share)
         return MixedSamples(self.texts, edits)
 
 
@@ -147,7 +147,7 @@ class Rounds:
         if not self.plan.plain:
             if not self._file(number).exists():
                 self._visit(number)
-            visited = [Visited.load(self._file(earlier)) for earlier in range(number + 1)]
+            visited = [load_visited(self._file(earlier)) for earlier in range(number + 1)]
         trainer = self.trainer
         source = loader_of(self.data.source(visited, self.plan.share), trainer.settings, trainer.world, self.workers)
         source.waited = trainer.source.waited
@@ -163,9 +163,9 @@ class Rounds:
         began = time.perf_counter()
         share = plan.oracle_share(number)
         where = (_ROLLOUTS + number, 0, plan.episodes, number * plan.episodes)
-        episodes = self._acted(self.data.revisions, where, share, plan.temperature, number)
+        episodes = self._acted(self.data.revisions, where, share)
         seconds = time.perf_counter() - began
-        Visited.of(episodes.histories()).save(self._file(number))
+        save_visited(self._file(number), episodes.histories())
         found = _outcome(episodes, "visited")
         facts = {"step": step, "round": number + 1, "oracle_share": share, "rollout_seconds": round(seconds, 2)}
         self.reporter.write({**facts, **found})
@@ -176,15 +176,13 @@ class Rounds:
         )
         self.reporter.mark()
 
-    def _acted(
-        self, revisions: Revisions, where: tuple[int, int, int, int], share: float, temperature: float, seed: int
-    ) -> Episodes:
+    def _acted(self, revisions: Revisions, where: tuple[int, int, int, int], share: float) -> Episodes:
         """Runs episodes to their end with the current model, with quantised weights if it is trained with them."""
         plan, vocabulary = self.plan, self.parts.vocabulary
         episodes = Episodes(revisions, vocabulary, *where, oracle_share=share, max_actions=plan.max_actions)
         with self.trainer.rounded():
             actor = acting_copy(self.trainer.model)
-        roll_out(actor, vocabulary, episodes, temperature=temperature, rows=plan.batch, seed=seed)
+        roll_out(actor, vocabulary, episodes, plan.batch)
         if self.trainer.world.device.type == "cuda":
             # Generation takes a stream of its own each time, whose freed memory no other would reuse.
             torch.cuda.empty_cache()
@@ -195,7 +193,7 @@ class Rounds:
         held_out, trainer = self.data.held_out, self.trainer
         if held_out is None:
             return
-        episodes = self._acted(held_out, (0, 0, min(len(held_out), _EVALUATION_EPISODES), 0), 0.0, 0.0, 0)
+        episodes = self._acted(held_out, (0, 0, min(len(held_out), _EVALUATION_EPISODES), 0), 0.0)
         loss = trainer.evaluate(
             evaluation_rows(episodes.histories(), held_out.start_id, trainer.settings, trainer.world)
         )

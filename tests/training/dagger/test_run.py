@@ -36,7 +36,7 @@ from training.batches.packing import PackedRows, packed
 from training.dagger.oracle import Episodes, Oracle
 from training.dagger.run import DaggerPlan, Data, Rounds
 from training.dagger.run import run as run_dagger
-from training.dagger.visits import Visited, acting_copy
+from training.dagger.visits import acting_copy, load_visited
 from training.data.corpus import Corpus
 from training.data.randomness import KeyedRandom
 from training.data.shards import run as run_make_data
@@ -424,7 +424,7 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(
             if self.progress.step == 2:
                 raise KeyboardInterrupt
 
-    def dies(self: Visited, path: Path) -> None:
+    def dies(path: Path, histories: Histories) -> None:
         raise KeyboardInterrupt
 
     # The process ends within a round, and before the next one's episodes are kept.
@@ -434,7 +434,7 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(
         with pytest.raises(KeyboardInterrupt):
             dagger(often)
     with monkeypatch.context() as patched:
-        patched.setattr(Visited, "save", dies)
+        patched.setattr("training.dagger.run.save_visited", dies)
         with pytest.raises(KeyboardInterrupt):
             dagger([*often, "--resume"])
     assert not (broken / "visited-02.npz").exists()
@@ -533,7 +533,7 @@ def test_what_cannot_be_trained_is_refused(folder: Path, tmp_path: Path, capsys:
     damaged = tmp_path / "visited.npz"
     damaged.write_bytes(b"PK nothing")
     with pytest.raises(ReviserError, match="damaged"):
-        Visited.load(damaged)
+        load_visited(damaged)
 
 
 # Learning ----------------------------------------------------------------------------------------
