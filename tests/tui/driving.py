@@ -20,7 +20,7 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.model.scoring import Scores
 from reviser.session.engine import Engine
 from tests.toys import ToyTokenizer, quick_decoder, quick_toy_policy, toy_model
-from training.edits.edits import revising_actions
+from tests.training.edits.revising import revising_actions
 from tui.app import EditorApp
 from tui.settings import TuiSettings
 

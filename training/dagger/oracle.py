@@ -14,16 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.core.actions import Stop
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES, PAPER_KINDS, Vocabulary
 from reviser.decoding.rollout import seed as seeded_canvas
 from training.data.randomness import KeyedRandom
-from training.edits.edit_samples import AFTER, Revisions
-from training.edits.edits import revising_actions
+from training.edits.alignment import LONGEST_POWER, find_hunks
+from training.edits.edit_samples import AFTER, NEAREST, Revisions, ids_of, put_actions
+from training.edits.edits import operators_of
 from training.samples.histories import Histories
-from training.samples.mixture import Order
 
 KNOWN_KINDS = PAPER_KINDS | {"delete", "span_delete", "replace"}
 _TURN = 6
@@ -57,8 +56,14 @@ class Oracle:
     def _new_script(self) -> list[int]:
         canvas = self.canvas
         text, cursor = canvas.between(canvas.low, canvas.high), canvas.cursor - canvas.low
-        actions = revising_actions(canvas.vocabulary, text, self.target, cursor=cursor, order=Order.NEAREST)
-        return [canvas.vocabulary.id(action) for action in [*actions, Stop()]]
+        before, after = (np.array(tokens, dtype=np.int32) for tokens in (text, self.target))
+        operators = operators_of(canvas.vocabulary)
+        hunks = find_hunks(before, after, cursor, operators.spans, operators.replaces)
+        room = before.size + after.size + (len(hunks) + 1) * (11 + (before.size + after.size >> LONGEST_POWER))
+        out = np.empty(room, dtype=np.int32)
+        ids = ids_of(canvas.vocabulary, operators)
+        size = put_actions(hunks, after, cursor, NEAREST, np.zeros(1, dtype=np.uint64), ids, out)
+        return [*out[:size].tolist(), canvas.vocabulary.stop_id]
 
 
 @dataclass

@@ -196,17 +196,45 @@ def _structured(
 
 
 @compiled
-def _local(
+def _late_piece(
+    buffer: Tokens,
+    right: int,
+    rest: int,
+    classes: Classes,
+    pieces: Pieces,
+    optional: NDArray[np.uint8],
+    elaborates: bool,
+    state: State,
+) -> tuple[int, int]:
+    """Draws a piece near the end of the text, which is all before the gap; it ends at `rest` if there is none."""
+    if elaborates:
+        end = rest - 1 - below(state, min(ELABORATING_REACH, rest - 1))
+        # What is still there before the last step back is as in the text, so `optional` tells of it.
+        while end < rest and not 0 < optional[end] <= end:
+            end += 1
+        return (end - int(optional[end]) if end < rest else rest), end
+    level, units = _draw_piece(state, pieces)
+    end = rest - 1 - below(state, min(REACH_BACK, rest - 1))
+    while _boundary(buffer, rest, right, rest, classes, end) < level:
+        end += 1
+    return _start_of(buffer, rest, right, rest, classes, end, level, units), end
+
+
+@compiled
+def _returning(
     text: Tokens,
     classes: Classes,
     revisions: float,
     pieces: Pieces,
+    optional: NDArray[np.uint8],
+    elaborates: bool,
     state: State,
     buffer: Tokens,
     out: Tokens,
     room: int,
     first_move_id: int,
 ) -> int:
+    """The local policy, or the elaborated one, which takes away `optional` pieces alone and whole sentences between."""
     rest = text.size
     right = _fill(text, rest, buffer)
     between = _tokens_between(revisions)
@@ -216,7 +244,7 @@ def _local(
     while rest > 0:
         # The cursor, and with it the gap, stands at the end whenever this begins anew.
         left = max(min(rest - 1 - below(state, between), reached), 0)
-        while _boundary(buffer, rest, right, rest, classes, left) < WORD:
+        while _boundary(buffer, rest, right, rest, classes, left) < (SENTENCE if elaborates else WORD):
             left -= 1
         if at - (rest - left) < last:
             return FAILED
@@ -227,67 +255,9 @@ def _local(
         reached = rest
         if rest < 2:
             continue
-        level, units = _draw_piece(state, pieces)
-        end = rest - 1 - below(state, min(REACH_BACK, rest - 1))
-        while _boundary(buffer, rest, right, rest, classes, end) < level:
-            end += 1
+        start, end = _late_piece(buffer, right, rest, classes, pieces, optional, elaborates, state)
         if end == rest:
             continue
-        start = _start_of(buffer, rest, right, rest, classes, end, level, units)
-        at = _travel(out, at, last, end - rest, first_move_id)
-        if at == FAILED or at - (end - start) < last:
-            return FAILED
-        for deleted in range(end - 1, start - 1, -1):
-            at -= 1
-            out[at] = buffer[deleted]
-        for kept in range(end, rest):
-            buffer[kept - (end - start)] = buffer[kept]
-        rest -= end - start
-        at = _travel(out, at, last, rest - start, first_move_id)
-        if at == FAILED:
-            return FAILED
-        reached = start
-    return at
-
-
-@compiled
-def _elaborated(
-    text: Tokens,
-    classes: Classes,
-    revisions: float,
-    optional: NDArray[np.uint8],
-    state: State,
-    buffer: Tokens,
-    out: Tokens,
-    room: int,
-    first_move_id: int,
-) -> int:
-    rest = text.size
-    right = _fill(text, rest, buffer)
-    between = _tokens_between(revisions)
-    at = out.size - 1
-    last = at - room
-    reached = rest
-    while rest > 0:
-        # What is still there before the last step back is as in the text, so `optional` tells of it.
-        left = max(min(rest - 1 - below(state, between), reached), 0)
-        while _boundary(buffer, rest, right, rest, classes, left) < SENTENCE:
-            left -= 1
-        if at - (rest - left) < last:
-            return FAILED
-        while rest > left:
-            at -= 1
-            rest -= 1
-            out[at] = buffer[rest]
-        reached = rest
-        if rest < 2:
-            continue
-        end = rest - 1 - below(state, min(ELABORATING_REACH, rest - 1))
-        while end < rest and not 0 < optional[end] <= end:
-            end += 1
-        if end == rest:
-            continue
-        start = end - int(optional[end])
         at = _travel(out, at, last, end - rest, first_move_id)
         if at == FAILED or at - (end - start) < last:
             return FAILED
@@ -325,18 +295,6 @@ def _seed(text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: 
     return size
 
 
-class _TextArrays(NamedTuple):
-    """The arrays of `Texts` for compiled code."""
-
-    tokens: Tokens
-    offsets: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
-    prefixes: NDArray[np.int32]
-    suffixes: NDArray[np.int32]
-    p_deletes: NDArray[np.float64]
-    optional: NDArray[np.uint8]
-
-
 class _HistoryRules(NamedTuple):
     """The vocabulary's ids and the limits of histories, for compiled code."""
 
@@ -358,7 +316,7 @@ class _HistoryRows(NamedTuple):
 
 
 @compiled
-def _generate(given: _TextArrays, rules: _HistoryRules, names: State, rows: _HistoryRows, buffer: Tokens) -> int:
+def _generate(given: Texts, rules: _HistoryRules, names: State, rows: _HistoryRows, buffer: Tokens) -> int:
     """Writes each sample's history into its row; returns the number of samples that fell back on the plain policy."""
     prefixes, suffixes, offsets = given.prefixes, given.suffixes, given.offsets
     classes, revisions, pieces = rules.classes, rules.revisions, rules.pieces
@@ -383,12 +341,11 @@ def _generate(given: _TextArrays, rules: _HistoryRules, names: State, rows: _His
             state[0] = folded(folded(np.uint64(0), names[sample]), attempt)
             if kind == PAPER:
                 first = _paper(gap, given.p_deletes[sample], state, buffer, out, room, first_move_id)
-            elif kind == LOCAL:
-                first = _local(gap, classes, revisions, pieces, state, buffer, out, room, first_move_id)
-            elif kind == ELABORATED:
+            elif kind in (LOCAL, ELABORATED):
                 begin = offsets[sample] + prefixes[sample]
-                known = given.optional[begin : begin + gap.size]
-                first = _elaborated(gap, classes, revisions, known, state, buffer, out, room, first_move_id)
+                optional = given.optional[begin : begin + gap.size]
+                told = (gap, classes, revisions, pieces, optional, kind == ELABORATED)
+                first = _returning(*told, state, buffer, out, room, first_move_id)
             else:
                 first = _structured(gap, classes, revisions, pieces, state, buffer, out, room, first_move_id)
             attempt += 1
@@ -423,15 +380,12 @@ class Generator:
 
     def __call__(self, texts: Texts, names: State) -> Histories:
         """The histories of `texts`; `names` are the random streams from which they are drawn."""
-        vocabulary, count = self.vocabulary, len(texts)
+        vocabulary, count = self.vocabulary, len(texts.kinds)
         sizes = np.diff(texts.offsets)
         self._check(texts, sizes)
         ids = np.full((count, self.max_history), vocabulary.start_id, dtype=np.int32)
         lengths = np.zeros(count, dtype=np.int32)
         seeded = np.zeros(count, dtype=np.int32)
-        given = _TextArrays(
-            texts.tokens, texts.offsets, texts.kinds, texts.prefixes, texts.suffixes, texts.p_deletes, texts.optional
-        )
         rules = _HistoryRules(
             float(self.revisions),
             self.pieces,
@@ -442,7 +396,7 @@ class Generator:
             self.max_history if self.k_max is None else self.k_max,
         )
         buffer = np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32)
-        fallbacks = _generate(given, rules, names, _HistoryRows(ids, lengths, seeded), buffer)
+        fallbacks = _generate(texts, rules, names, _HistoryRows(ids, lengths, seeded), buffer)
         places = np.arange(self.max_history, dtype=np.int32)
         counted = (places >= seeded[:, None]) & (places < lengths[:, None])
         histories = Histories(ids, counted, lengths, fallbacks)

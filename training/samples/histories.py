@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,8 @@ from training.samples.obfuscation import Task
 Tokens = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Many texts in one array, each with its task."""
+class Texts(NamedTuple):
+    """Many texts in one array, each with its task; also for compiled code."""
 
     tokens: Tokens
     offsets: NDArray[np.int64]
@@ -38,9 +38,6 @@ class Texts:
             np.array([task.p_delete for task in tasks], dtype=np.float64),
             np.array(optional, dtype=np.uint8),
         )
-
-    def __len__(self) -> int:
-        return len(self.kinds)
 
     def text(self, sample: int) -> list[int]:
         tokens: list[int] = self.tokens[self.offsets[sample] : self.offsets[sample + 1]].tolist()

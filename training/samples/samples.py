@@ -8,7 +8,6 @@ everything is drawn from streams named by (seed, epoch, i) and similar keys.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,9 +31,8 @@ _KIND_OF_SHARE = np.array([PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH, ELABORA
 _strength = compiled(strength)
 
 
-@dataclass(frozen=True)
-class Windows:
-    """The pieces of an epoch, in the order of the corpus."""
+class Windows(NamedTuple):
+    """The pieces of an epoch, in the order of the corpus; also for compiled code."""
 
     shards: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -44,8 +42,12 @@ class Windows:
     suffixes: NDArray[np.int32]
     p_deletes: NDArray[np.float64]
 
-    def __len__(self) -> int:
-        return len(self.starts)
+    @classmethod
+    def empty(cls, shard: int, count: int) -> Windows:
+        """Room for so many pieces of one shard."""
+        made = cls(*(np.empty(count, dtype=kind) for kind in ("i4", "i8", "i4", "u1", "i4", "i4", "f8")))
+        made.shards[:] = shard
+        return made
 
 
 @compiled
@@ -91,28 +93,6 @@ class _CuttingRules(NamedTuple):
     k_max: int
 
 
-class _Columns(NamedTuple):
-    """The windows of one shard, for compiled code: the columns of `Windows` without the shard's number."""
-
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int32]
-    kinds: NDArray[np.uint8]
-    prefixes: NDArray[np.int32]
-    suffixes: NDArray[np.int32]
-    p_deletes: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, count: int) -> _Columns:
-        return cls(
-            np.empty(count, dtype=np.int64),
-            np.empty(count, dtype=np.int32),
-            np.empty(count, dtype=np.uint8),
-            np.empty(count, dtype=np.int32),
-            np.empty(count, dtype=np.int32),
-            np.empty(count, dtype=np.float64),
-        )
-
-
 @compiled
 def _cut(
     tokens: Tokens,
@@ -121,7 +101,7 @@ def _cut(
     name: np.uint64,
     rules: _CuttingRules,
     write: bool,
-    made: _Columns,
+    made: Windows,
 ) -> int:
     """Cuts all documents of a shard; returns the number of windows. Without `write` it only counts."""
     state = np.empty(1, dtype=np.uint64)
@@ -245,13 +225,13 @@ class Samples:
 
     def count(self, epoch: int) -> int:
         """The number of samples of an epoch; it varies a little because documents are cut differently."""
-        return len(self.windows(epoch))
+        return len(self.windows(epoch).starts)
 
     def windows(self, epoch: int) -> Windows:
         with self._lock:
             if epoch not in self._epochs:
                 made = self._cut_epoch(epoch)
-                if not len(made):
+                if not len(made.starts):
                     raise ReviserError(f"no text has the {self.mixture.min_text} tokens that a sample needs")
                 # The next epoch is begun before the last samples of this one are used.
                 self._epochs = {old: self._epochs[old] for old in [*self._epochs][-1:]}
@@ -261,9 +241,8 @@ class Samples:
     def texts(self, epoch: int, first: int, last: int) -> tuple[Texts, State]:
         """The texts of samples `first` to `last`, and the names of their random streams."""
         cut = self.windows(epoch)
-        chosen, names = _sources(
-            first, last, len(cut), np.uint64(key(self.seed, epoch, _SHUFFLE)), np.uint64(key(self.seed, epoch, _SAMPLE))
-        )
+        shuffle, stream = (np.uint64(key(self.seed, epoch, use)) for use in (_SHUFFLE, _SAMPLE))
+        chosen, names = _sources(first, last, len(cut.starts), shuffle, stream)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(cut.sizes[chosen], dtype=np.int64)])
         tokens = np.empty(offsets[-1], dtype=np.int32)
         optional = np.zeros(offsets[-1], dtype=np.uint8)
@@ -289,8 +268,7 @@ class Samples:
 
     def _cut_epoch(self, epoch: int) -> Windows:
         made = [self._cut_shard(epoch, number) for number in range(len(self.corpus.shards))]
-        columns = ("shards", "starts", "sizes", "kinds", "prefixes", "suffixes", "p_deletes")
-        return Windows(*(np.concatenate([getattr(part, name) for part in made]) for name in columns))
+        return Windows(*map(np.concatenate, zip(*made, strict=True)))
 
     def _cut_shard(self, epoch: int, number: int) -> Windows:
         mixture, shard = self.mixture, self.corpus.shards[number]
@@ -311,10 +289,9 @@ class Samples:
         )
         name = np.uint64(key(self.seed, epoch, _CUT, number))
         cut = partial(_cut, shard.tokens, shard.offsets, self.corpus.classes, name, rules)
-        count = cut(False, _Columns.empty(0))
-        columns = _Columns.empty(count)
-        cut(True, columns)
-        return Windows(np.full(count, number, dtype=np.int32), *columns)
+        made = Windows.empty(number, cut(False, Windows.empty(number, 0)))
+        cut(True, made)
+        return made
 
     def _measure_expansions(self) -> NDArray[np.float64]:
         """The number of ids per written token, by kind and p(Delete), that suffices for 4 of 5 texts.

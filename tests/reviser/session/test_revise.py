@@ -23,7 +23,7 @@ from reviser.session.session import NEIGHBOURS, Session
 from reviser.session.windows import Window
 from tests.reviser.session.test_session import apply, documents, follow
 from tests.toys import ToyTokenizer, quick_decoder, quick_toy_policy, toy_model
-from training.edits.edits import revising_actions
+from tests.training.edits.revising import revising_actions
 
 TOKENIZER = ToyTokenizer()
 REVISING = Vocabulary(TOKENIZER.size, kinds=PAPER_KINDS | {"delete"}, name="toy")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from reviser.core.actions import Stop
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed as seeded_canvas
+from tests.training.edits.revising import revising_actions
 from training.data.randomness import KeyedRandom
 from training.edits.alignment import align
 from training.edits.edit_samples import MARKS, Parts, neighbours, running_weights
-from training.edits.edits import operators_of, revising_actions
+from training.edits.edits import operators_of
 from training.samples.mixture import Mixture, Order
 from training.samples.obfuscation import Sample
 

@@ -22,10 +22,11 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
+from tests.training.edits.revising import revising_actions
 from training.data.edit_files import Revision, diff_edits, read_edits
 from training.data.randomness import KeyedRandom
 from training.edits.alignment import EditOperators, align, find_hunks
-from training.edits.edits import revising_actions, run
+from training.edits.edits import run
 from training.samples.mixture import Order
 
 main = partial(run_with, run)
