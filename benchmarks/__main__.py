@@ -11,18 +11,15 @@ COMMANDS = {
     "run": ("command", "models continue prompts, and all that they write is measured"),
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "everyday": ("everyday.command", "everyday openings: a critic, and broken joins"),
-    "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "infill": ("measures.infill", "how well gaps are filled"),
     "judgement": ("next_edits.fitting", "how likely a possible next edit is made"),
     "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lsp": ("speed.suggestions.command", "how quick the language server is"),
     "next-edits": ("next_edits.command", "how well next edits are foretold"),
-    "phrases": ("proofreading.phrases", "how often the rules for sure mistakes are wrong"),
     "proofreading": ("proofreading.command", "how well programs proofread public sets"),
     "reading": ("speed.reading", "how quickly documents are proofread"),
     "reproduce": ("reproduction.command", "the paper's comparison at a smaller scale"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
-    "start": ("speed.start", "processor time and memory up to the first action"),
 }
 
 

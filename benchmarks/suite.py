@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from statistics import fmean, pstdev
 from types import MappingProxyType
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 import torch
@@ -36,18 +36,7 @@ from benchmarks.protocol.records import (
     Scored,
     write_records,
 )
-from benchmarks.protocol.results import (
-    REAL,
-    ArenaRow,
-    ContestantFacts,
-    CostFacts,
-    MauveRow,
-    MissingEntry,
-    PerplexityRow,
-    PlanFacts,
-    Results,
-    Spread,
-)
+from benchmarks.protocol.results import REAL, Results, Row
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, generations_of, key_of, measured_each
 from benchmarks.protocol.setup import Setup, prompts_by_seed
 from benchmarks.report.provenance import surroundings
@@ -95,8 +84,8 @@ class SuitePlan:
     def named_models(self) -> list[tuple[str, str]]:
         return [named_source(model) for model in self.models]
 
-    def to_dict(self) -> PlanFacts:
-        return cast(PlanFacts, asdict(self))
+    def to_dict(self) -> Row:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -162,7 +151,7 @@ class Suite:
         self.folder = folder
         self.cache = cache
         self.bars = bars
-        self.missing: list[MissingEntry] = []
+        self.missing: list[Row] = []
         self._loaded: tuple[str, KeptEvaluator] | None = None
         bars.say(f"reading texts from {plan.setup.data}")
         self.prompts = prompts_by_seed(plan.setup)
@@ -255,7 +244,7 @@ class Suite:
         write_atomically(self.folder.file("trajectories", f"{name}.html"), page.encode())
         return f"trajectories/{name}.html"
 
-    def facts_of(self, written: WrittenRuns) -> ContestantFacts:
+    def facts_of(self, written: WrittenRuns) -> Row:
         """The statistics of a contestant's texts and runs that need no other model."""
         entries = written.all
         followed = walks(written.trajectories)
@@ -271,23 +260,23 @@ class Suite:
             "variety": asdict(variety([entry.continuation for entry in entries])),
             "statistics": summary(followed).to_dict() if followed else None,
             "flops": (
-                cast(CostFacts, asdict(flops.measure(written.shape, followed)))
+                asdict(flops.measure(written.shape, followed))
                 if written.shape and any(run.tokens for run in followed)
                 else None
             ),
         }
 
-    def perplexities(self, written: Sequence[WrittenRuns]) -> list[PerplexityRow]:
+    def perplexities(self, written: Sequence[WrittenRuns]) -> list[Row]:
         """Each contestant's perplexity under each evaluator."""
-        rows: list[PerplexityRow] = []
+        rows: list[Row] = []
         for source in self.plan.evaluators:
             found = self._attempt(f"evalPPL under {source}", partial(self._perplexities_under, source, written))
             rows += found or []
         return rows
 
-    def _perplexities_under(self, source: str, written: Sequence[WrittenRuns]) -> list[PerplexityRow]:
+    def _perplexities_under(self, source: str, written: Sequence[WrittenRuns]) -> list[Row]:
         evaluator = self._evaluator(source)
-        rows: list[PerplexityRow] = []
+        rows: list[Row] = []
         scored: list[Scored] = []
         for entry in written:
             generations = entry.all
@@ -342,7 +331,7 @@ class Suite:
         self.bars.say(f"loading {source}, a judge")
         return load_judge(source, load=load_evaluator)
 
-    def arenas(self, written: Sequence[WrittenRuns]) -> list[ArenaRow]:
+    def arenas(self, written: Sequence[WrittenRuns]) -> list[Row]:
         """Arenas of the first model against each other one and against the real continuations."""
         judgements: list[Judgement] = []
         for source in self.plan.judges:
@@ -352,7 +341,7 @@ class Suite:
         pairs: dict[tuple[str, str], list[Judgement]] = {}
         for entry in judgements:
             pairs.setdefault((entry.judge, entry.second), []).append(entry)
-        return [cast(ArenaRow, asdict(score(entries))) for entries in pairs.values()]
+        return [asdict(score(entries)) for entries in pairs.values()]
 
     def _judged_by(self, source: str, written: Sequence[WrittenRuns]) -> list[Judgement]:
         judge = self._judge(source)
@@ -367,15 +356,15 @@ class Suite:
                 judgements += judge_matches(judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress)
         return judgements
 
-    def mauve(self, written: Sequence[WrittenRuns]) -> list[MauveRow]:
+    def mauve(self, written: Sequence[WrittenRuns]) -> list[Row]:
         """The MAUVE of each contestant's texts with respect to the real ones."""
-        rows: list[MauveRow] = []
+        rows: list[Row] = []
         for name in self.plan.features:
             found = self._attempt(f"MAUVE with {name} features", partial(self._mauve_with, name, written))
             rows += found or []
         return rows
 
-    def _mauve_with(self, features: str, written: Sequence[WrittenRuns]) -> list[MauveRow]:
+    def _mauve_with(self, features: str, written: Sequence[WrittenRuns]) -> list[Row]:
         # Without the prompts: they are the same on both sides and would flatter everybody.
         texts = {entry.name: [one.continuation for one in entry.all] for entry in written}
         references = texts.pop(REAL)
@@ -390,7 +379,7 @@ class Suite:
         if scores is None:
             scores = {name: asdict(score) for name, score in mauve_each(references, texts, features).items()}
             self.cache.put(key, scores)
-        return [cast(MauveRow, {"contestant": name} | score) for name, score in scores.items()]
+        return [{"contestant": name} | score for name, score in scores.items()]
 
     def _attempt(self, what: str, make: Callable[[], T], *, needed: bool = False) -> T | None:
         """The result of `make`; a failure is reported and listed in `missing`, or raised if the result is `needed`."""
@@ -419,7 +408,7 @@ def trajectory_of(contestant: Editing, prompt: Prompt, entry: Continuation) -> T
     )
 
 
-def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
+def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Row:
     """The uncertainty of mean and median: resampled 95 % intervals, and the means of single seeds."""
     pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
     values = np.array([value for value, _ in pairs])

@@ -137,7 +137,7 @@ def test_a_command_says_which_extra_it_needs(words: str) -> None:
 @pytest.mark.usefixtures("light")
 @pytest.mark.parametrize(
     ("program", "name", "extra"),
-    [("training", "ppo", "torch"), ("training", "mistakes", "train"), ("benchmarks", "forgetting", "torch")],
+    [("training", "ppo", "torch"), ("training", "mistakes", "train"), ("benchmarks", "infill", "torch")],
 )
 def test_other_programs_say_so_too(program: str, name: str, extra: str) -> None:
     result = reviser(name, program=program)

@@ -17,13 +17,12 @@ import random
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import cast
 from urllib.parse import urlsplit
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.builtin.passages import passages
 from benchmarks.protocol.records import Prompt
-from benchmarks.protocol.results import SetupFacts
+from benchmarks.protocol.results import Row
 from reviser.core.errors import ReviserError
 from reviser.core.text import visible_text
 from reviser.core.tokenizer import Gpt2Tokenizer
@@ -81,11 +80,11 @@ class Setup:
             "diffusion_steps": self.diffusion_steps,
         }
 
-    def to_dict(self) -> SetupFacts:
-        return cast(SetupFacts, asdict(self))
+    def to_dict(self) -> Row:
+        return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: SetupFacts) -> Setup:
+    def from_dict(cls, data: Row) -> Setup:
         return replace(cls(**data), seeds=tuple(data["seeds"]))
 
 

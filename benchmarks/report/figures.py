@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.protocol.results import Rate
+from benchmarks.protocol.results import Row
 from benchmarks.report.tables import Table
 
 QUOTED = "(paper)"
@@ -25,7 +25,7 @@ def plain(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def rate_with_interval(rate: Rate) -> str:
+def rate_with_interval(rate: Row) -> str:
     if rate["share"] is None:
         return "–"
     return f"{rate['share']:.1%} ({rate['low']:.1%} to {rate['high']:.1%})"

@@ -54,8 +54,6 @@ class ReproduceOptions:
         tuple[int, ...], Option("these budgets alone, in million ids", metavar="COUNT", together=True)
     ] = ()
     minutes: Annotated[float | None, Option("stop after so many minutes; the same command continues")] = None
-    init: Annotated[str | None, Option("bench-warm: what all models start from")] = None
-    tokenizer: Annotated[str | None, Option("bench-warm: its tokenizer.json, for texts")] = None
     critic: Annotated[Path | None, Option("file of the critic, a GGUF")] = None
     evaluator: Annotated[tuple[str, ...], Option("another evaluator")] = ()
     features: Annotated[tuple[str, ...], Option("other features for MAUVE")] = ()
@@ -76,8 +74,6 @@ def run(chosen: ReproduceOptions) -> None:
         chosen.stage or STAGES,
         cast("tuple[Name, ...]", chosen.model) or NAMES,
         chosen.minutes,
-        chosen.init,
-        chosen.tokenizer,
         chosen.critic,
         chosen.evaluator,
         chosen.features,
@@ -97,8 +93,6 @@ class StageOptions:
     stages: tuple[str, ...] = STAGES
     models: tuple[Name, ...] = NAMES
     minutes: float | None = None
-    init: str | None = None
-    tokenizer: str | None = None
     critic: Path | None = None
     evaluators: Sequence[str] = ()
     features: Sequence[str] = ()
@@ -139,11 +133,8 @@ class _Stages:
 
     def _prepared(self) -> tuple[Path, Path]:
         options, scale = self._options, self._scale
-        tokenizer = options.tokenizer or ("gpt2" if not scale.warm else None)
-        if tokenizer is None:
-            tokenizer = _tokenizer_of(options)
         folder = options.out / "data"
-        return prepare(folder, options.texts, scale.setup, scale.workers, self._bars.say, tokenizer)
+        return prepare(folder, options.texts, scale.setup, scale.workers, self._bars.say)
 
     def train(self) -> bool:
         corpus, _ = self._prepared()
@@ -152,9 +143,7 @@ class _Stages:
             if left is not None and left <= 0:
                 return False
             options = self._options
-            if not train(
-                *(name, self._scale, options.out, corpus), init=options.init, minutes=left, say=self._bars.say
-            ):
+            if not train(name, self._scale, options.out, corpus, minutes=left, say=self._bars.say):
                 return False
         return True
 
@@ -200,14 +189,6 @@ class _Stages:
     def _left(self) -> float | None:
         """The minutes left; None without a limit."""
         return None if self._deadline is None else (self._deadline - time.monotonic()) / 60
-
-
-def _tokenizer_of(options: StageOptions) -> str:
-    """The tokenizer of the model to start from, where that is a folder of ours."""
-    found = Path(options.init or "") / "tokenizer.json"
-    if options.init is None or not found.is_file():
-        raise ReviserError("name the tokenizer.json of the model to start from: --tokenizer (or give token shards)")
-    return str(found)
 
 
 def _note(options: StageOptions, stage: str, done: bool, seconds: float) -> None:

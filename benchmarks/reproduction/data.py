@@ -31,9 +31,7 @@ class TrainingTexts:
     held_out: str | None = None
 
 
-def prepare(
-    folder: Path, texts: TrainingTexts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
-) -> tuple[Path, Path]:
+def prepare(folder: Path, texts: TrainingTexts, setup: Setup, workers: int, say: Say) -> tuple[Path, Path]:
     """Makes token shards for training and a file of held-out passages; returns both paths."""
     data, held_out = texts.data, texts.held_out
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +50,7 @@ def prepare(
         sources = [str(folder / "train.jsonl")]
         if not Path(sources[0]).exists():
             _write_texts(Path(sources[0]), (x for x in _texts(data) if not _is_held_out(x)))
-    tokenise(folder / "tokens", sources, tokenizer, Options(workers=workers), say)
+    tokenise(folder / "tokens", sources, "gpt2", Options(workers=workers), say)
     return folder / "tokens", passages_file
 
 

@@ -10,15 +10,13 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
-from typing import cast
 
 from benchmarks.everyday.critic import Critic, Opinion, Preference
 from benchmarks.measures.arena import judge_matches, matches, score, wilson
 from benchmarks.protocol.records import Continuation, Judgement, Scored, read_records, write_records
-from benchmarks.protocol.results import REAL, ArenaRow, ContestantFacts, MissingEntry, PerplexityRow
+from benchmarks.protocol.results import REAL, Row
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, key_of
 from benchmarks.reproduction.kept import KeptSuite
-from benchmarks.reproduction.results import AgreementRow, BesideRow, JudgedBudget
 from benchmarks.reproduction.scales import StagedScale, label
 from benchmarks.reproduction.texts import run_folder, written_names
 from benchmarks.reproduction.training import ModelPlaces
@@ -82,7 +80,7 @@ class ReproductionJudges:
     features: Sequence[str] = ()
 
 
-def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges, bars: ProgressBars) -> JudgedBudget:
+def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges, bars: ProgressBars) -> Row:
     """Measures the texts of a budget, except what was measured before; returns the results, also stored in the
     folder."""
     folder = run_folder(out, budget)
@@ -103,9 +101,9 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges
         perplexities = suite.perplexities(kept)
         arenas = list(suite.arenas(kept)) if plan.judges else []
         mauve = suite.mauve(kept)
-        missing: list[MissingEntry] = list(suite.missing)
+        missing: list[Row] = list(suite.missing)
         arenas += _critics_arenas(scale, suite, kept, chosen.critic, missing)
-    results: JudgedBudget = {
+    results: Row = {
         "budget": budget,
         "names": names,
         "texts": {entry.name: len(entry.all) for entry in kept},
@@ -117,7 +115,7 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: ReproductionJudges
         "missing": missing,
     }
     folder.write_json("judged.json", finite(results))
-    judged: JudgedBudget = json.loads((folder.path / "judged.json").read_text("utf-8"))
+    judged: Row = json.loads((folder.path / "judged.json").read_text("utf-8"))
     return judged
 
 
@@ -129,13 +127,13 @@ def _resolved(out: Path, scale: StagedScale, source: str) -> str:
     return source
 
 
-def _facts(folder: RunFolder, name: str) -> ContestantFacts:
+def _facts(folder: RunFolder, name: str) -> Row:
     path = folder.path / "facts" / f"{file_name(name)}.json"
-    told = json.loads(path.read_text("utf-8")) if path.exists() else {"name": name}
-    return cast("ContestantFacts", told)
+    told: Row = json.loads(path.read_text("utf-8")) if path.exists() else {"name": name}
+    return told
 
 
-def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[WrittenRuns]) -> BesideRow:
+def _beside(folder: RunFolder, row: Row, kept: Sequence[WrittenRuns]) -> Row:
     """The number of texts that are too short to measure, and the mean without them.
 
     The paper does not filter models' texts, so its mean is over all texts with at least one token. A single outlier
@@ -159,8 +157,8 @@ def _length(one: Continuation) -> int:
 
 
 def _critics_arenas(
-    scale: StagedScale, suite: KeptSuite, kept: Sequence[WrittenRuns], path: Path | None, missing: list[MissingEntry]
-) -> list[ArenaRow]:
+    scale: StagedScale, suite: KeptSuite, kept: Sequence[WrittenRuns], path: Path | None, missing: list[Row]
+) -> list[Row]:
     """The critic's arenas of all pairs of models, in both orders, on some prompts of the first seed."""
     what = "an arena judged by the critic"
     models = [entry for entry in kept if entry.name != REAL]
@@ -181,25 +179,25 @@ def _critics_arenas(
 
     pairs = [(one, real) for real in kept if real.name == REAL for one in models]
     pairs += combinations(models, 2)
-    rows: list[ArenaRow] = []
+    rows: list[Row] = []
     judgements: list[Judgement] = []
     for first, other in pairs:
         met = matches(suite.prompts[seed], some(first), some(other))
         with suite.bars.task(f"the critic: {first.name}, {other.name}", 2 * len(met)) as progress:
             found = list(judge_matches(critic, met, both_ways=True, progress=progress))
         judgements += found
-        rows.append(cast("ArenaRow", asdict(score(found))))
+        rows.append(asdict(score(found)))
     write_records(suite.folder.file(_BY_CRITIC), judgements)
     return rows
 
 
-def _agreement(folder: RunFolder) -> list[AgreementRow]:
+def _agreement(folder: RunFolder) -> list[Row]:
     """How often the critic and a likelihood judge prefer the same text, where both have a preference."""
     paths = [folder.path / name for name in (_BY_CRITIC, "judgements.jsonl")]
     if not all(path.exists() for path in paths):
         return []
     by_critic, others = (_verdicts(read_records(path, Judgement)) for path in paths)
-    rows: list[AgreementRow] = []
+    rows: list[Row] = []
     for other in dict.fromkeys(key[4] for key in others):
         for first, second in dict.fromkeys(key[2:4] for key in by_critic):
             same = asked = 0
@@ -211,16 +209,7 @@ def _agreement(folder: RunFolder) -> list[AgreementRow]:
                     same += verdict == said
             if asked:
                 found = wilson(same, asked)
-                rows.append(
-                    {
-                        "first": first,
-                        "second": second,
-                        "judge": other,
-                        "share": found.share,
-                        "low": found.low,
-                        "high": found.high,
-                    }
-                )
+                rows.append({"first": first, "second": second, "judge": other} | asdict(found))
     return rows
 
 
@@ -233,12 +222,12 @@ def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str,
     return found
 
 
-def all_judged(out: Path, scale: StagedScale) -> list[JudgedBudget]:
+def all_judged(out: Path, scale: StagedScale) -> list[Row]:
     """The results of all budgets that were judged."""
     paths = [run_folder(out, budget).path / "judged.json" for budget in scale.budgets]
     return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
 
-def say_missing(results: JudgedBudget, bars: ProgressBars) -> None:
+def say_missing(results: Row, bars: ProgressBars) -> None:
     for entry in results["missing"]:
         bars.say(f"without {entry['what']}: {entry['why']}")

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.protocol.results import REAL, Rate
+from benchmarks.protocol.results import REAL, Row
 from benchmarks.report.tables import Table
 from benchmarks.reproduction.judging import SHORT, all_judged
-from benchmarks.reproduction.results import JudgedBudget
 from benchmarks.reproduction.scales import NAMES, StagedScale, label
 from benchmarks.reproduction.training import ModelPlaces
 
@@ -32,11 +31,11 @@ def page(out: Path, scale: StagedScale, head: str) -> str:
 
 def _about(scale: StagedScale) -> str:
     settings = scale.settings
-    begin = "All start from the same pretrained weights." if scale.warm else "All start from random weights."
     return (
         f"{settings.model}, {settings.rows} rows of {settings.row_length} ids a step, learning rate "
         f"{settings.peak_rate:g} "
-        f"to {settings.final_rate:g}, constant until the last {settings.cooldown:.0%} of a run. {begin} "
+        f"to {settings.final_rate:g}, constant until the last {settings.cooldown:.0%} of a run. All start from random "
+        "weights. "
         "Models see the same texts in as many steps of as many ids; AR, SEDD and MDLM see the same rows. "
         "Runs of smaller budgets branch off the longest. *Reviser* learns by the paper's policy, *Reviser-ours* by "
         "the recipe of the embedded model."
@@ -67,7 +66,7 @@ def _training(out: Path, scale: StagedScale) -> Table:
     )
 
 
-def _of_budget(results: JudgedBudget) -> str:
+def _of_budget(results: Row) -> str:
     parts = [f"## {label(results['budget'])} ids"]
     rows = [
         (
@@ -105,7 +104,7 @@ def _of_budget(results: JudgedBudget) -> str:
     return "\n\n".join(parts)
 
 
-def over_budgets(judged: Sequence[JudgedBudget]) -> str:
+def over_budgets(judged: Sequence[Row]) -> str:
     """The distance of each model from AR at each budget, and the trend."""
     if not judged:
         return "Nothing is judged yet."
@@ -124,7 +123,7 @@ def over_budgets(judged: Sequence[JudgedBudget]) -> str:
     return "\n\n".join(parts) or "There is no AR to compare with."
 
 
-def _others_over_budgets(judged: Sequence[JudgedBudget]) -> list[str]:
+def _others_over_budgets(judged: Sequence[Row]) -> list[str]:
     """MAUVE and arena win rates at each budget."""
     budgets = tuple(label(results["budget"]) for results in judged)
     mauve: dict[tuple[str, ...], dict[int, str]] = {}
@@ -145,11 +144,11 @@ def _others_over_budgets(judged: Sequence[JudgedBudget]) -> list[str]:
     return tables
 
 
-def _budgets(judged: Sequence[JudgedBudget]) -> list[int]:
+def _budgets(judged: Sequence[Row]) -> list[int]:
     return [results["budget"] for results in judged]
 
 
-def _ratios(judged: Sequence[JudgedBudget], evaluator: str) -> dict[str, dict[int, float]]:
+def _ratios(judged: Sequence[Row], evaluator: str) -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for results in judged:
         values = {row["contestant"]: row["median"] for row in results["perplexity"] if row["evaluator"] == evaluator}
@@ -192,7 +191,7 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
 
 
-def _share(interval: Rate | None) -> str:
+def _share(interval: Row | None) -> str:
     if interval is None or interval["share"] is None:
         return "–"
     return f"{interval['share']:.1%} ({interval['low']:.1%} to {interval['high']:.1%})"

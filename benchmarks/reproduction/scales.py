@@ -35,8 +35,6 @@ class StagedScale:
     judges: tuple[str, ...]
     features: tuple[str, ...]
     workers: int = 1
-    warm: bool = False
-    """Whether models start from a pretrained one, which the command names, instead of random weights."""
     critic_prompts: int = 500
     """Prompts, of the first seed, whose continuations the critic reads: it takes its time."""
 
@@ -121,18 +119,5 @@ SCALES: dict[str, StagedScale] = {
         judges=("likelihood:smollm2",),
         features=("minilm",),
         workers=8,
-    ),
-    # A pretrained model turned into all five by as many ids each: less than 25 minutes of one H200 with all they write.
-    "bench-warm": StagedScale(
-        preset_settings(
-            "smol", steps=1, history=256, row_length=512, rows=128, peak_rate=6e-4, final_rate=6e-5, cooldown=COOLDOWN
-        ),
-        (50 * MILLION,),
-        Setup(seeds=(123, 124)),
-        evaluators=("smollm2",),
-        judges=("likelihood:smollm2",),
-        features=("minilm",),
-        workers=8,
-        warm=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""The five initial models, each with its trainer: from random weights, or from one pretrained model."""
+"""The five initial models, each with its trainer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from typing import Literal
 import torch
 from torch import nn
 
-from benchmarks.contestants.diffusion.adapted import adapted
-from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, save_diffusion
+from benchmarks.contestants.diffusion.checkpoint import save_diffusion
 from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
 from benchmarks.reproduction.scales import Name, StagedScale
 from reviser.checkpoints.building import build_model
 from reviser.checkpoints.home import Checkpoint, save
-from reviser.core.errors import ReviserError
-from reviser.core.vocabulary import Vocabulary
-from reviser.model import preset, resize_vocabulary
+from reviser.model import preset
 from training.batches.loader import Loader
 from training.data.corpus import Corpus
 from training.samples.mixture import Mixture
@@ -44,20 +41,16 @@ class InitialModel:
     mixture: Mixture
 
 
-def initial_model(
-    name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World
-) -> InitialModel:
+def initial_model(name: Name, scale: StagedScale, settings: Settings, corpus: Path, world: World) -> InitialModel:
     """Makes the untrained model of a name."""
-    if scale.warm and init is None:
-        raise ReviserError("name the pretrained model that all five start from: --init")
     opened = Corpus.open(corpus)
     torch.manual_seed(settings.seed)
     torch.set_float32_matmul_precision("high")
     if name in ("SEDD", "MDLM"):
         kind: Literal["sedd", "mdlm"] = "sedd" if name == "SEDD" else "mdlm"
-        return _diffusion(kind, settings, opened, init, world, scale.workers)
+        return _diffusion(kind, settings, opened, world, scale.workers)
     own = dataclasses.replace(settings, objective="ar" if name == "AR" else "reviser")
-    parts = starting_point(own, opened.tokenizer.name, init)
+    parts = starting_point(own, opened.tokenizer.name, None)
     mixture = _mixture(name, settings.history)
     samples = Samples(opened, parts.vocabulary, mixture, settings.seed)
     loader = loader_of(samples, own, world, scale.workers)
@@ -84,18 +77,15 @@ def _saves_own(trainer: Trainer, parts: Checkpoint) -> Save:
 
 
 def _diffusion(
-    kind: Literal["sedd", "mdlm"], settings: Settings, corpus: Corpus, init: str | None, world: World, workers: int
+    kind: Literal["sedd", "mdlm"], settings: Settings, corpus: Corpus, world: World, workers: int
 ) -> InitialModel:
     """Makes SEDD or MDLM, trained on the same rows as the left-to-right baseline."""
     # A vocabulary of inserts and Stop alone, as the baseline's.
     plain = dataclasses.replace(settings, objective="ar")
-    parts = starting_point(plain, corpus.tokenizer.name, init)
+    parts = starting_point(plain, corpus.tokenizer.name, None)
     vocabulary = dataclasses.replace(parts.vocabulary, kinds=_PLAIN)
-    if init is None:
-        trunk = preset(settings.model, vocab_size=vocabulary.size, dropout=settings.dropout)
-        made = fresh_diffusion(kind, trunk, vocabulary, parts.tokenizer, parts.tokenizer_json)
-    else:
-        made = _turned(kind, parts, vocabulary)
+    trunk = preset(settings.model, vocab_size=vocabulary.size, dropout=settings.dropout)
+    made = fresh_diffusion(kind, trunk, vocabulary, parts.tokenizer, parts.tokenizer_json)
     mixture = Mixture.left_to_right(settings.history)
     samples = Samples(corpus, vocabulary, mixture, settings.seed)
     source: Loader = loader_of(samples, settings, world, workers)
@@ -107,19 +97,6 @@ def _diffusion(
         made.model.train()
 
     return InitialModel(trainer, write, mixture)
-
-
-def _turned(kind: Literal["sedd", "mdlm"], parts: Checkpoint, vocabulary: Vocabulary) -> DiffusionModel:
-    """Turns a pretrained model into a diffusion model with one more id, the mask, appended."""
-    resize_vocabulary(parts.model, vocabulary.size + 1)
-    return DiffusionModel(
-        adapted(kind, parts.model),
-        parts.tokenizer,
-        start=(vocabulary.start_id,),
-        ends=frozenset({vocabulary.stop_id}),
-        closing=1,
-        tokenizer_json=parts.tokenizer_json,
-    )
 
 
 def parameters(module: nn.Module) -> int:

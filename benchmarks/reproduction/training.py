@@ -10,11 +10,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import torch
 
-from benchmarks.protocol.results import SettingsFacts, TrainingRecord
 from benchmarks.reproduction.scales import Name, StagedScale, label
 from benchmarks.reproduction.starts import InitialModel, initial_model, parameters
 from reviser.checkpoints.folders import atomic_folder
@@ -24,13 +22,6 @@ from training.trainer.metrics import MetricsLog, PlainView, read_metrics
 from training.trainer.parallel import join_world
 from training.trainer.run import Reporter
 from training.trainer.settings import Settings
-
-
-class StagedRecord(TrainingRecord):
-    """The record of the training of a budget's model."""
-
-    parameters: int
-
 
 Say = Callable[[str], None]
 _STATE = "state.pt"
@@ -64,21 +55,14 @@ def trained(places: ModelPlaces, budget: int, scale: StagedScale) -> bool:
     path = places.record(budget)
     if not path.exists():
         return False
-    kept: TrainingRecord = json.loads(path.read_text("utf-8"))
+    kept = json.loads(path.read_text("utf-8"))
     if Settings.from_dict(kept["settings"]) != scale.settings_of(budget):
         raise ReviserError(f"{path.parent} was trained with other settings; name another folder")
     return True
 
 
 def train(
-    name: Name,
-    scale: StagedScale,
-    out: Path,
-    corpus: Path,
-    *,
-    init: str | None = None,
-    minutes: float | None = None,
-    say: Say = print,
+    name: Name, scale: StagedScale, out: Path, corpus: Path, *, minutes: float | None = None, say: Say = print
 ) -> bool:
     """Trains a model at all budgets, the smallest first; returns whether all are done, False if the minutes were over
     before."""
@@ -96,8 +80,8 @@ def train(
         )
     # What training prints is not the result of this program.
     with contextlib.redirect_stdout(sys.stderr), join_world("none") as world:
-        begun = initial_model(name, scale, scale.settings_of(longest), corpus, init, world)
-        stages = _BudgetRuns(places, scale, begun, init, deadline, say)
+        begun = initial_model(name, scale, scale.settings_of(longest), corpus, world)
+        stages = _BudgetRuns(places, scale, begun, deadline, say)
         return all(stages.branch_off(b) and stages.run(b) for b in missing)
 
 
@@ -105,18 +89,11 @@ class _BudgetRuns:
     """One model's runs: the longest, and the last parts of the shorter ones, which branch off it."""
 
     def __init__(
-        self,
-        places: ModelPlaces,
-        scale: StagedScale,
-        begun: InitialModel,
-        init: str | None,
-        deadline: float | None,
-        say: Say,
+        self, places: ModelPlaces, scale: StagedScale, begun: InitialModel, deadline: float | None, say: Say
     ) -> None:
         self._places = places
         self._scale = scale
         self._begun = begun
-        self._init = init
         self._deadline = deadline
         self._say = say
 
@@ -198,14 +175,14 @@ class _BudgetRuns:
         facts: dict[str, object] = {
             "settings": trainer.settings.to_dict(),
             "mixture": self._begun.mixture.to_dict(),
-            "init": self._init,
+            "init": None,
             "name": self._places.name,
         }
         self._begun.save(folder / "model", facts)
         entries = [entry for entry in read_metrics(folder / "metrics.jsonl") if "loss" in entry]
         last = entries[-max(1, len(entries) // 10) :]
         weights = (folder / "model").glob("*.safetensors")
-        record: StagedRecord = {
+        record: dict[str, object] = {
             "steps": trainer.progress.step,
             "ids": trainer.progress.actions,
             "ids_per_s": sorted(entry["actions_per_s"] for entry in entries)[len(entries) // 2],
@@ -214,7 +191,7 @@ class _BudgetRuns:
             "training_seconds": trainer.progress.seconds,
             "seconds": json.loads((folder / "seconds.json").read_text()),
             "parameters": parameters(trainer.model),
-            "settings": cast("SettingsFacts", self._scale.settings_of(budget).to_dict()),
+            "settings": self._scale.settings_of(budget).to_dict(),
         }
         write_atomically(self._places.record(budget), (json.dumps(record, indent=1) + "\n").encode())
         # What is finished needs no state to go on from.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from benchmarks.measures import flops, statistics
 from benchmarks.measures.statistics import RunSummary
 from benchmarks.protocol.records import Continuation, Prompt, read_records
-from benchmarks.protocol.results import REAL, PerplexityRow, Results
+from benchmarks.protocol.results import REAL, Results, Row
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.report import paper_tables
 from benchmarks.report.blocks import Block, Facts, ReportSample, Section
 from benchmarks.report.figures import QUOTED, beside, rate_with_interval, with_digits, with_interval
 from benchmarks.report.tables import Table
 from reviser.core.counts import counted
-
-_Row = TypeVar("_Row", bound=Mapping[str, object])
 
 
 def summary_note(results: Results) -> str:
@@ -72,7 +69,7 @@ def summary_table(results: Results) -> Table:
     )
 
 
-def _find(rows: Sequence[_Row], **wanted: str) -> _Row | None:
+def _find(rows: Sequence[Row], **wanted: str) -> Row | None:
     return next((row for row in rows if wanted.items() <= row.items()), None)
 
 
@@ -205,13 +202,13 @@ def perplexity_section(results: Results) -> Section:
     return Section("Perplexity", (note, beside(columns, rows, quoted, names=2)))
 
 
-def _median(row: PerplexityRow) -> str:
+def _median(row: Row) -> str:
     """The median example's perplexity, with its interval where the run has one."""
     interval = row.get("median_interval")
     return with_interval(row["median"], interval, 2) if interval else with_digits(row["median"], 2)
 
 
-def _over_seeds(row: PerplexityRow) -> str:
+def _over_seeds(row: Row) -> str:
     if row["seed_spread"] is None:
         return "–"
     means = row["by_seed"].values()

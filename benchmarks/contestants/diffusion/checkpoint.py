@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from benchmarks.contestants.diffusion.adapted import transformer_of
 from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer
 from benchmarks.contestants.diffusion.noise import Schedule
 from reviser.checkpoints.folders import atomic_folder
@@ -135,7 +134,7 @@ def build(
 ) -> DiffusionTransformer:
     """The model of a configuration with these weights, none missing and none left over."""
     with torch.device("meta"):
-        model = transformer_of(config)
+        model = DiffusionTransformer(config)
     if config.tied:
         weights = weights | {"head.weight": weights.get("embedding.weight", torch.empty(0))}
     wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}

@@ -20,40 +20,18 @@ EARLIEST = 1e-3
 # Places whose outputs over the vocabulary are held at once.
 _CHUNK = 16384
 
-PlaceLoss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 # Of a chunk's outputs, their shifts, tokens, sigmas and rates and the mask's id: the summed loss and its
 # gradient in the outputs.
 OfChunk = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor]]
 
 
-def score_entropy(log_scores: Tensor, tokens: Tensor, sigma: Tensor, rate: Tensor) -> Tensor:
-    """SEDD's denoising score entropy of masked places, (places,).
-
-    The score of token v at a masked place is p(v there) / p(mask there) at noise sigma. Of the true
-    token it is 1 / (exp(sigma) - 1), of all others 0; the loss is 0 only where all scores are so.
-    """
-    true = 1 / torch.expm1(sigma)
-    spread = log_scores.exp().sum(dim=-1)
-    found = log_scores.gather(1, tokens[:, None]).squeeze(1)
-    return rate * (spread - true * found + true * (true.log() - 1))
-
-
-def masked_likelihood(logits: Tensor, tokens: Tensor, sigma: Tensor, rate: Tensor) -> Tensor:
-    """MDLM's loss of masked places, (places,): cross-entropy, weighed by how fast noise is added.
-
-    The weight is sigma'(t) / (exp(sigma) - 1): of log-linear noise, 1 / t.
-    """
-    found = logits.gather(1, tokens[:, None]).squeeze(1)
-    return rate / torch.expm1(sigma) * (logits.logsumexp(dim=-1) - found)
-
-
-PLACE_LOSSES: dict[str, PlaceLoss] = {"sedd": score_entropy, "mdlm": masked_likelihood}
-
-
 def entropy_and_gradient(
     outputs: Tensor, shift: Tensor, tokens: Tensor, sigma: Tensor, rate: Tensor, mask_id: int
 ) -> tuple[Tensor, Tensor]:
-    """The sum of `score_entropy` and its gradient, in as few passes over the vocabulary as can be.
+    """The sum of SEDD's denoising score entropy over masked places, and its gradient.
+
+    The score of token v at a masked place is p(v there) / p(mask there) at noise sigma. Of the true token it is
+    1 / (exp(sigma) - 1), of all others 0; the loss is 0 only where all scores are so.
 
     Columns from the mask's on are no tokens and get no share.
     """
@@ -72,7 +50,10 @@ def entropy_and_gradient(
 def likelihood_and_gradient(
     outputs: Tensor, shift: Tensor, tokens: Tensor, sigma: Tensor, rate: Tensor, mask_id: int
 ) -> tuple[Tensor, Tensor]:
-    """The same of `masked_likelihood`."""
+    """The sum of MDLM's loss over masked places, and its gradient: cross-entropy, weighed by how fast noise is added.
+
+    The weight is sigma'(t) / (exp(sigma) - 1): of log-linear noise, 1 / t.
+    """
     columns = torch.arange(outputs.shape[1], device=outputs.device)
     found = outputs.float() - shift[:, None]
     found = found.masked_fill(columns >= mask_id, float("-inf"))

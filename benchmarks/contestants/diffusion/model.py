@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
 _FREQUENCIES = 256
+_ROPE_THETA = 10_000.0
 # Rows that block-sparse attention cuts into four blocks at most: there is little in them to be skipped.
 _SHORT_ROWS = 256
 
@@ -60,10 +61,6 @@ class DiffusionConfig:
     scaled: bool = True
     noise: Literal["loglinear", "geometric"] = "loglinear"
     noise_range: tuple[float, float] = (1e-4, 20.0)
-    kv_heads: int | None = None
-    """Of a model that was turned from a left-to-right one (`adapted`), which has no `time` and no modulation."""
-    norm_eps: float = 1e-5
-    rope_theta: float = 10_000.0
 
     def __post_init__(self) -> None:
         if self.width % self.heads or (self.width // self.heads) % 2:
@@ -84,11 +81,6 @@ class DiffusionConfig:
             tied=trunk.tied,
             timed=kind == "sedd",
         )
-
-    @property
-    def adapted(self) -> bool:
-        """Whether the trunk is that of a pretrained decoder."""
-        return self.kv_heads is not None
 
     @property
     def mask_id(self) -> int:
@@ -299,7 +291,7 @@ class DiffusionTransformer(nn.Module):
     def _rope(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         size = self.config.width // self.config.heads
         even = torch.arange(0, size, 2, dtype=torch.float32, device=positions.device)
-        angle = positions[:, None, :, None].float() * self.config.rope_theta ** (-even / size)
+        angle = positions[:, None, :, None].float() * _ROPE_THETA ** (-even / size)
         return angle.cos(), angle.sin()
 
     def output(self, hidden: Tensor, sigma: Tensor) -> Tensor:

@@ -14,13 +14,12 @@ import torch
 from torch import Tensor
 
 from benchmarks.contestants.diffusion.noise import Schedule, masked_share
-from reviser.core.errors import ReviserError
 
 END = 1e-5
 # Places whose outputs over the vocabulary are held at once.
 _CHUNK = {"cpu": 4096, "cuda": 16384}
 
-Method = Literal["ancestral", "analytic", "euler"]
+Method = Literal["ancestral", "analytic"]
 
 
 class Noisy(Protocol):
@@ -55,14 +54,14 @@ def sample(model: Noisy, prompts: Tensor, places: int, drawn: Tensor, method: Me
     for step in range(steps):
         ids[:, :given] = prompts
         show = _ancestral if method == "ancestral" else _by_scores
-        show(model, ids, given, times[step], times[step + 1], drawn[:, step], method)
+        show(model, ids, given, times[step], times[step + 1], drawn[:, step])
     ids[:, :given] = prompts
     masked = ids[:, given:] == model.mask_id
     _fill(model, ids, given, masked, times[-1], drawn[:, -1, :, 1])
     return ids
 
 
-def _ancestral(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor, method: Method) -> None:
+def _ancestral(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor) -> None:
     """MDLM: whether a place is shown does not depend on the model, so only rows that change are run.
 
     That is what caching its output saves: an unchanged row would have the same output again.
@@ -72,19 +71,13 @@ def _ancestral(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, draw
     _fill(model, ids, given, chosen, t, drawn[..., 1])
 
 
-def _by_scores(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor, method: Method) -> None:
+def _by_scores(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor) -> None:
     """SEDD: a place is shown with a probability that grows with the sum of its tokens' scores.
 
-    With the sum S, that is (exp(d) - 1) S after Tweedie's formula, with d the noise taken back
-    (`analytic`), and S times the rate times the step in time after Euler's method.
+    With the sum S, that is (exp(d) - 1) S after Tweedie's formula, with d the noise taken back.
     """
     noise = model.schedule
-    if method == "analytic":
-        factor = torch.expm1(noise.total(t) - noise.total(s))
-    elif method == "euler":
-        factor = noise.rate(t) * (t - s)
-    else:
-        raise ReviserError(f"there is no sampler called {method}")
+    factor = torch.expm1(noise.total(t) - noise.total(s))
     masked = ids[:, given:] == model.mask_id
     rows = masked.any(dim=1).nonzero().squeeze(1)
     if not len(rows):

@@ -24,11 +24,9 @@ from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
 from benchmarks.reproduction.texts import run_folder
 from benchmarks.reproduction.training import ModelPlaces, train
-from reviser.checkpoints.home import save_checkpoint
 from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from tests.benchmarks.everyday.tiny_qwen2 import tiny_model, write_gguf
-from tests.reviser.checkpoints.parts import toy_checkpoint
 from training.data.shards import tokenise
 
 main = partial(run_with, run)
@@ -222,38 +220,10 @@ def test_a_missing_critic_is_said(made: tuple[Path, Path], tmp_path: Path) -> No
     assert "an arena judged by the critic: name its file" in (out / "report.md").read_text("utf-8")
 
 
-def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
-    base = save_checkpoint(tmp_path / "base", toy_checkpoint(width=32, heads=2, kv_heads=1))
-    warm = dataclasses.replace(
-        SMALL,
-        budgets=SMALL.budgets[:1],
-        settings=dataclasses.replace(SMALL.settings, model="tiny"),
-        warm=True,
-        evaluators=(),
-        judges=(),
-    )
-    out = tmp_path / "out"
-    with pytest.raises(ReviserError, match=r"tokenizer\.json"):
-        carry_out(StageOptions(out, TrainingTexts()), warm, Heard())
-    options = StageOptions(out, TrainingTexts(), ("prepare", "train", "generate", "judge", "report"), init=str(base))
-    assert carry_out(options, warm, Heard())
-    for name in NAMES:
-        record = json.loads(ModelPlaces(out, name).record(384).read_text())
-        assert record["ids"] == 384
-        texts = run_folder(out, 384).path / "generations" / f"{name}.jsonl"
-        assert len(read_records(texts, Continuation)) == 8
-    # They are that model, a few steps on: no weight is far from where it was.
-    old = weights(base)["blocks.0.mlp.down.weight"]
-    for name in ("AR", "MDLM", "SEDD", "Reviser"):
-        new = weights(ModelPlaces(out, name).model(384))["blocks.0.mlp.down.weight"]
-        assert not torch.equal(old.float(), new.float())
-        assert (old.float() - new.float()).abs().max() < 0.05
-
-
 def test_scales_are_what_they_say() -> None:
-    bench, small, warm = (SCALES[name] for name in ("bench", "bench-small", "bench-warm"))
+    bench, small = (SCALES[name] for name in ("bench", "bench-small"))
     assert bench.budgets == small.budgets == (72 * MILLION, 200 * MILLION, 700 * MILLION)
-    for scale in (bench, small, warm):
+    for scale in (bench, small):
         for budget in scale.budgets:
             assert budget <= scale.steps(budget) * scale.ids_a_step < budget + scale.ids_a_step
         # A branch leaves the longest run where that is still on its plateau.

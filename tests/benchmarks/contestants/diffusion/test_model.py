@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from benchmarks.contestants.diffusion import loss
-from benchmarks.contestants.diffusion.loss import PLACE_LOSSES, DiffusionObjective, draw_times, noisy
+from benchmarks.contestants.diffusion.loss import DiffusionObjective, draw_times, noisy
 from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Visibility
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser, preset
+from tests.benchmarks.contestants.diffusion.place_losses import PLACE_LOSSES
 
 CONFIG = DiffusionConfig("sedd", 20, layers=2, width=16, heads=2, ff=32, context=32, condition=8)
 
