@@ -291,22 +291,8 @@ class Suite:
                 for one, loss in zip(generations, losses, strict=True)
             ]
             found = summarise(evaluator, losses)
-            rows.append(
-                {
-                    "contestant": entry.name,
-                    "evaluator": found.evaluator,
-                    "kind": found.kind,
-                    "examples": found.examples,
-                    "empty": found.empty,
-                    "tokens": found.tokens,
-                    "mean": found.mean,
-                    "median": found.median,
-                    "over_tokens": found.over_tokens,
-                    "median_token": found.median_token,
-                    "bits_per_byte": found.bits_per_byte,
-                    **_spread(losses, [one.seed for one in generations]),
-                }
-            )
+            spread = _spread(losses, [one.seed for one in generations])
+            rows.append({"contestant": entry.name} | asdict(found) | spread)
         # Means can be the work of a few texts; here is which.
         write_records(self.folder.file("perplexities", f"{file_name(evaluator.name)}.jsonl"), scored)
         return rows

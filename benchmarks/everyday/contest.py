@@ -273,7 +273,7 @@ def judge(
                 lambda part: [asdict(found) for found in critic.preferences(part)],
                 cache,
                 progress,
-                chunk=critic.together,
+                chunk=1,
             )
         outcome.verdicts += [
             CriticVerdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))

@@ -45,8 +45,6 @@ _NO_OPENING = "(not given)"
 HELP_WEIGHT, COST_WEIGHT = 20.0, 2.0
 # Continuations whose scores differ by less are equally good.
 MARGIN = 0.1
-# Comparisons that a GPU makes at once.
-_TOGETHER = 32
 
 
 @dataclass(frozen=True)
@@ -161,18 +159,8 @@ class Critic:
         model, tokenizer = load_qwen2(path, device or default_device())
         return cls(path.stem, fingerprint(str(path)), model, tokenizer)
 
-    @property
-    def together(self) -> int:
-        """The best number of comparisons per call: one on a CPU, because an opening is then read only once."""
-        return 1 if self._device.type == "cpu" else _TOGETHER
-
-    def prefer(self, opening: str, first: str, second: str) -> Preference:
-        """Compares two continuations of an opening; a blank one is worse than any other."""
-        (found,) = self.preferences([(opening, first, second)])
-        return found
-
     def preferences(self, cases: Sequence[tuple[str, str, str]]) -> list[Preference]:
-        """Compares the two continuations of each (opening, first, second)."""
+        """Compares the two continuations of each (opening, first, second); a blank one is worse than any other."""
         asked = [
             (opening, text)
             for opening, first, second in cases
@@ -189,61 +177,7 @@ class Critic:
 
     def opinions(self, cases: Sequence[tuple[str, str]]) -> list[Opinion]:
         """Rates the continuation of each (opening, continuation)."""
-        if self._device.type == "cpu":
-            return [self.opinion(*case) for case in cases]
-        return self.opinions_together(cases)
-
-    @torch.no_grad()
-    def opinions_together(self, cases: Sequence[tuple[str, str]]) -> list[Opinion]:
-        """The same ratings as `opinion`, in few passes over many texts, for GPUs."""
-        found = []
-        for start in range(0, len(cases), _TOGETHER):
-            found += self._opinions_of(cases[start : start + _TOGETHER])
-        return found
-
-    def _opinions_of(self, cases: Sequence[tuple[str, str]]) -> list[Opinion]:
-        rubric, nothing = self._ids(_RUBRIC), self._ids(_NO_OPENING + _BETWEEN)
-        texts = [text.strip() for _, text in cases]
-        written = [self._ids(text) for text in texts]
-        given = [rubric + self._ids(opening + _BETWEEN) for opening, _ in cases]
-        alone = [rubric + nothing for _ in cases]
-        costs = self._costs(given, written)
-        without = self._costs(alone, written)
-        praises = [
-            self._odds([a + b + question for a, b in zip(given, written, strict=True)], answers)
-            for question, answers in zip(self._asked, self._answers, strict=True)
-        ]
-        sizes = [len(text.encode()) for text in texts]
-        return [
-            Opinion(praise, cost / size, (other - cost) / size)
-            for size, cost, other, praise in zip(sizes, costs, without, zip(*praises, strict=True), strict=True)
-        ]
-
-    def _hidden(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-        """The last layer's states. Rows are padded at their ends, which earlier tokens do not attend to."""
-        longest = max(map(len, rows))
-        filled = [[*row, *[0] * (longest - len(row))] for row in rows]
-        ids = torch.tensor(filled, device=self._device)
-        states: torch.Tensor = self._model.model(input_ids=ids, use_cache=False).last_hidden_state
-        return states
-
-    def _costs(self, given: Sequence[list[int]], written: Sequence[list[int]]) -> list[float]:
-        """The loss in nats of each written text after its given text, without the first token."""
-        states = self._hidden([[*a, *b] for a, b in zip(given, written, strict=True)])
-        costs = []
-        for row, before, ids in zip(states, given, written, strict=True):
-            logits = self._model.lm_head(row[len(before) : len(before) + len(ids) - 1]).float()
-            wanted = torch.tensor(ids[1:], device=self._device, dtype=torch.long)
-            costs.append(float(torch.nn.functional.cross_entropy(logits, wanted, reduction="sum")))
-        return costs
-
-    def _odds(self, rows: Sequence[list[int]], answers: tuple[int, int]) -> list[float]:
-        """The log-odds of the first answer against the second after each row."""
-        states = self._hidden(rows)
-        ends = torch.tensor([len(row) - 1 for row in rows], device=self._device)
-        logits = self._model.lm_head(states[torch.arange(len(rows)), ends]).float()
-        good, bad = answers
-        return [float(row[good] - row[bad]) for row in logits]
+        return [self.opinion(*case) for case in cases]
 
     @torch.no_grad()
     def opinion(self, opening: str, continuation: str) -> Opinion:

@@ -20,7 +20,7 @@ def critic(tmp_path_factory: pytest.TempPathFactory) -> Critic:
 
 
 def test_a_preference_turns_with_the_order(critic: Critic) -> None:
-    one, two = critic.prefer(OPENING, FIRST, SECOND), critic.prefer(OPENING, SECOND, FIRST)
+    one, two = critic.preferences([(OPENING, FIRST, SECOND), (OPENING, SECOND, FIRST)])
     assert one.answers == pytest.approx(-two.answers, abs=1e-3)
     assert one.reading == pytest.approx(-two.reading, abs=1e-2)
     assert one.points == 1 - two.points
@@ -33,16 +33,6 @@ def test_what_was_read_before_changes_no_opinion(critic: Critic) -> None:
     assert again.praise == pytest.approx(before.praise, abs=1e-3)
     assert again.cost == pytest.approx(before.cost, abs=1e-3)
     assert again.help == pytest.approx(before.help, abs=1e-3)
-
-
-def test_many_opinions_at_once_are_those_of_each(critic: Critic) -> None:
-    cases = [(OPENING, FIRST), ("Another", SECOND), (OPENING, " jam")]
-    together = critic.opinions_together(cases)
-    for (opening, text), found in zip(cases, together, strict=True):
-        alone = critic.opinion(opening, text)
-        assert found.praise == pytest.approx(alone.praise, abs=0.02)
-        assert found.cost == pytest.approx(alone.cost, abs=0.01)
-        assert found.help == pytest.approx(alone.help, abs=0.01)
 
 
 def test_the_odds_are_those_of_the_answers(critic: Critic) -> None:
@@ -62,9 +52,8 @@ def test_the_odds_are_those_of_the_answers(critic: Critic) -> None:
 
 
 def test_a_blank_continuation_is_worse_than_any(critic: Critic) -> None:
-    assert critic.prefer(OPENING, "\n", SECOND).points == 0
-    assert critic.prefer(OPENING, FIRST, "").points == 1
-    assert critic.prefer(OPENING, "", " ").points == 0.5
+    cases = [(OPENING, "\n", SECOND), (OPENING, FIRST, ""), (OPENING, "", " ")]
+    assert [found.points for found in critic.preferences(cases)] == [0, 1, 0.5]
 
 
 def test_answers_and_reading_are_added_up() -> None:
