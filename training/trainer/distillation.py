@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from reviser.core.errors import ReviserError
 from reviser.model import Reviser
 from reviser.model.decoder import has_kernels
 from training.batches.packing import PackedRows
+from training.trainer.loss import chunked_loss
 
 _CHUNK = 8192
 
@@ -113,49 +113,11 @@ class BaseTeacher:
         with torch.no_grad(), half:
             known = self._base.hidden_packed(read, positions.index_select(0, kept.rows))
             known = known.flatten(0, 1).index_select(0, kept.of_base).to(kind)
-        summed: Tensor = _ChunkedDivergence.apply(  # type: ignore[no-untyped-call]
-            states.index_select(0, kept.places), table, known, self._table, kept.inserts, self._of_pair
-        )
-        return summed
 
+        def of_chunk(logits: Tensor, chunk: slice) -> tuple[Tensor, Tensor]:
+            return self._of_pair(logits, known[chunk] @ self._table.T, len(table), kept.inserts[chunk])
 
-class _ChunkedDivergence(torch.autograd.Function):
-    """A chunked divergence: each chunk's logits are overwritten by their gradient, so none are kept."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, table: Tensor, known: Tensor, known_table: Tensor, inserts: Tensor, of_pair: OfPair
-    ) -> Tensor:
-        total = torch.zeros((), dtype=torch.float32, device=hidden.device)
-        hidden_grad = torch.empty_like(hidden)
-        size = table.shape[0]
-        weights = hidden.new_empty((size + -size % 64, table.shape[1]))
-        weights[:size], weights[size:] = table, 0
-        table_grad = torch.zeros(weights.shape, dtype=torch.float32, device=hidden.device)
-        for start in range(0, len(hidden), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            part = hidden[chunk]
-            wanted = known[chunk] @ known_table.T
-            loss, grad = of_pair(part @ weights.T, wanted, size, inserts[chunk])
-            total += loss
-            hidden_grad[chunk] = grad @ weights
-            table_grad += grad.T @ part
-        ctx.save_for_backward(hidden_grad, table_grad[:size])
-        ctx.table_dtype = table.dtype
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        hidden_grad, table_grad = ctx.saved_tensors
-        scale = grads[0].view(1)
-        return (
-            (hidden_grad * scale).to(hidden_grad.dtype),
-            (table_grad * scale).to(ctx.table_dtype),
-            None,
-            None,
-            None,
-            None,
-        )
+        return chunked_loss(states.index_select(0, kept.places), table, of_chunk, size=_CHUNK)
 
 
 def divergence_and_gradient(logits: Tensor, wanted: Tensor, size: int, inserts: Tensor) -> tuple[Tensor, Tensor]:

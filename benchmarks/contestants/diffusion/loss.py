@@ -6,19 +6,16 @@ Both are sums over masked places alone: a place that shows its token costs nothi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from benchmarks.contestants.diffusion.model import DiffusionTransformer, Visibility
 from benchmarks.contestants.diffusion.noise import masked_share
+from training.trainer.loss import chunked_loss
 from training.trainer.recording import RecordedObjective
 
 EARLIEST = 1e-3
-# Places whose outputs over the vocabulary are held at once.
-_CHUNK = 16384
 
 # Of a chunk's outputs, their shifts, tokens, sigmas and rates and the mask's id: the summed loss and its
 # gradient in the outputs.
@@ -65,62 +62,6 @@ def likelihood_and_gradient(
 
 
 OF_CHUNK: dict[str, OfChunk] = {"sedd": entropy_and_gradient, "mdlm": likelihood_and_gradient}
-
-
-class _SummedLoss(torch.autograd.Function):
-    """The loss of many places without ever holding the outputs of all.
-
-    A chunk's outputs are turned into their own gradient at once and dropped, so the backward pass only
-    has to scale what the forward pass has computed.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        states: Tensor,
-        table: Tensor,
-        bias: Tensor,
-        places: tuple[Tensor, Tensor, Tensor, Tensor],
-        mask_id: int,
-        of_chunk: OfChunk,
-    ) -> Tensor:
-        total = torch.zeros((), dtype=torch.float32, device=states.device)
-        # Matrix products are several times as fast when their sides are multiples of 64.
-        more = -len(table) % 64
-        weights = functional.pad(table.to(states.dtype), (0, 0, 0, more))
-        offset = functional.pad(bias.to(states.dtype), (0, more))
-        learns = any(ctx.needs_input_grad[:3])
-        states_grad = torch.empty_like(states) if learns else None
-        table_grad = torch.zeros(weights.shape, dtype=torch.float32, device=table.device)
-        bias_grad = torch.zeros(offset.shape, dtype=torch.float32, device=table.device)
-        for start in range(0, len(states), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            part = states[chunk]
-            outputs = functional.linear(part, weights, offset)
-            shift, tokens, sigma, rate = (place[chunk] for place in places)
-            loss, grad = of_chunk(outputs, shift, tokens, sigma, rate, mask_id)
-            total += loss
-            if states_grad is not None:
-                states_grad[chunk] = grad @ weights
-                table_grad += grad.T @ part
-                bias_grad += grad.sum(dim=0, dtype=torch.float32)
-        ctx.save_for_backward(states_grad, table_grad[: len(table)], bias_grad[: len(bias)])
-        ctx.dtypes = (table.dtype, bias.dtype)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (scale,) = grads
-        states_grad, table_grad, bias_grad = ctx.saved_tensors
-        table_dtype, bias_dtype = ctx.dtypes
-        return (
-            states_grad * scale.to(states_grad.dtype),
-            (table_grad * scale).to(table_dtype),
-            (bias_grad * scale).to(bias_dtype),
-            None,
-            None,
-            None,
-        )
 
 
 def draw_times(kind: str, rows: int, device: torch.device) -> Tensor:
@@ -175,11 +116,11 @@ class DiffusionObjective(RecordedObjective):
         hidden_at = hidden.flatten().nonzero().squeeze(1)
         row = hidden_at // ids.shape[1]
         states = states.flatten(0, 1).index_select(0, hidden_at)
-        tokens = ids.flatten()[hidden_at]
-        measured = (self.model.usual(sigma)[row], tokens, sigma[row], rate[row])
+        shift, tokens = self.model.usual(sigma)[row], ids.flatten()[hidden_at]
+        sigma, rate = sigma[row], rate[row]
+
+        def of_chunk(outputs: Tensor, chunk: slice) -> tuple[Tensor, Tensor]:
+            return self._of_chunk(outputs, shift[chunk], tokens[chunk], sigma[chunk], rate[chunk], config.mask_id)
+
         head = self.model.head
-        # torch does not type the way a function with a hand-written gradient is called.
-        total: Tensor = _SummedLoss.apply(  # type: ignore[no-untyped-call]
-            states, head.weight, head.bias, measured, config.mask_id, self._of_chunk
-        )
-        return total
+        return chunked_loss(states, head.weight, of_chunk, bias=head.bias)

@@ -6,7 +6,6 @@ from typing import Literal
 import pytest
 import torch
 
-from benchmarks.contestants.diffusion import loss
 from benchmarks.contestants.diffusion.loss import DiffusionObjective, draw_times, noisy
 from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Visibility
 from reviser.core.errors import ReviserError
@@ -141,7 +140,7 @@ def test_half_precision_is_near_enough() -> None:
 @pytest.mark.parametrize("kind", ["sedd", "mdlm"])
 def test_the_gradient_is_that_of_the_loss(kind: Literal["sedd", "mdlm"], monkeypatch: pytest.MonkeyPatch) -> None:
     """Loss and gradients that are written down by hand, in chunks, are those that torch finds."""
-    monkeypatch.setattr(loss, "_CHUNK", 7)
+    monkeypatch.setattr("training.trainer.loss._CHUNK", 7)
     model = random_transformer(dataclasses.replace(CONFIG, kind=kind)).requires_grad_(True)
     ids = torch.randint(0, CONFIG.vocab_size - 1, (3, 9))
     rows = (ids, torch.zeros_like(ids), torch.arange(9).expand(3, -1), torch.arange(26), ids)
