@@ -12,11 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from benchmarks.measures.statistics import Walk, by_model, walks
 from benchmarks.report import paper_tables
 from benchmarks.report.tables import Table
+from reviser.cli.completion import complete_model
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
 from reviser.core.trajectory import load_trajectories
@@ -357,6 +359,35 @@ def find_shape(name: str | None) -> TransformerShape:
     return TransformerShape.of(preset(name) if name in preset_names() else inspect(find_model(name)).config)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FlopsOptions:
+    """The options of `flops`: the form of the paper's figures, or recorded runs of a model."""
+
+    json: Annotated[bool, Option("print JSON")] = False
+    terms: Annotated[bool, Option("also the parts of the formulas, and departures")] = False
+    trajectories: Annotated[
+        Path | None, Option("what these recorded runs cost, predicted and counted", metavar="FILE")
+    ] = None
+    model: Annotated[
+        str | None,
+        Option(
+            "with --trajectories: the model's name, path or preset",
+            default="the paper's reference model",
+            complete=complete_model,
+        ),
+    ] = None
+
+
+def run(options: FlopsOptions) -> None:
+    """Prints the paper's inference costs, or those of recorded runs."""
+    if options.trajectories is not None:
+        print(measured_report(options.model, options.trajectories, as_json=options.json))
+    elif options.model is not None:
+        raise ReviserError("the cost of a model (--model) needs --trajectories")
+    else:
+        print(paper_report(as_json=options.json, with_terms=options.terms))
+
+
 def paper_report(*, as_json: bool, with_terms: bool) -> str:
     """A report of all figures of the appendix, computed and as printed."""
     computed = figures()
@@ -374,17 +405,14 @@ def paper_report(*, as_json: bool, with_terms: bool) -> str:
             ],
         }
         return json.dumps(everything, indent=1)
-    parts = [_intro(), figures_table(computed).markdown(), _discrepancies(computed)]
-    if with_terms:
-        parts.append(terms_table(terms()).markdown())
-    return "\n".join(parts)
-
-
-def _intro() -> str:
-    return (
+    intro = (
         f"Cost of {LENGTH} tokens in giga multiply-accumulates, and as a multiple of an "
         "autoregressive model's:\nfrom the paper's formulas, and as the paper prints them.\n"
     )
+    parts = [intro, figures_table(computed).markdown(), _discrepancies(computed)]
+    if with_terms:
+        parts.append(terms_table(terms()).markdown())
+    return "\n".join(parts)
 
 
 def figures_table(computed: Sequence[Figure]) -> Table:
@@ -437,17 +465,13 @@ def measured_report(model: str | None, file: Path, *, as_json: bool) -> str:
     groups = by_model(walks(load_trajectories(file, read_utf8(file))))
     measured = {name: measure(shape, group) for name, group in groups.items()}
     if as_json:
-        return json.dumps({"shape": asdict(shape)} | {"models": _as_dicts(measured)}, indent=1)
+        return json.dumps({"shape": asdict(shape)} | {"models": {n: asdict(x) for n, x in measured.items()}}, indent=1)
     size = f"{shape.layers} layers, width {shape.width}, MLP {shape.ff}, vocabulary {shape.vocabulary}"
     named = model or "the paper's reference model"
     return (
         f"Cost as a multiple of an autoregressive model of the same shape ({named}: {size}).\n\n"
         f"{measured_table(measured).markdown()}"
     )
-
-
-def _as_dicts(measured: dict[str, MeasuredCost]) -> dict[str, object]:
-    return {name: asdict(entry) for name, entry in measured.items()}
 
 
 def measured_table(measured: dict[str, MeasuredCost]) -> Table:

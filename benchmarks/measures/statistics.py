@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import paper_tables
 from benchmarks.report.tables import Table
+from reviser.cli.options import Argument, Option
 from reviser.core.actions import Insert, Move, Stop
 from reviser.core.canvas import Canvas
 from reviser.core.errors import BadTrajectory, ReviserError
@@ -291,14 +292,23 @@ def _found(statistics: Sequence[Statistic], entry: RunSummary) -> str:
     return f"{values} ({low} to {high})"
 
 
-def file_report(file: Path, *, as_json: bool) -> str:
-    """A report of the statistics of a trajectory file: of all runs, and of each model."""
-    everything = walks(load_trajectories(file, read_utf8(file)))
+@dataclass(frozen=True, kw_only=True)
+class StatsOptions:
+    """The options of `stats`: the recorded runs."""
+
+    file: Annotated[Path, Argument("trajectory file (JSON); - reads standard input")]
+    json: Annotated[bool, Option("print JSON")] = False
+
+
+def run(options: StatsOptions) -> None:
+    """Prints the statistics of a trajectory file: of all runs, and of each model."""
+    everything = walks(load_trajectories(options.file, read_utf8(options.file)))
     models = {name: summary(group) for name, group in by_model(everything).items()}
-    if as_json:
+    if options.json:
         by_name = {name: entry.to_dict() for name, entry in models.items()}
-        return json.dumps(summary(everything).to_dict() | {"models": by_name}, indent=1)
+        print(json.dumps(summary(everything).to_dict() | {"models": by_name}, indent=1))
+        return
     if len(models) > 1:
         models["all"] = summary(everything)
     counts = ", ".join(f"{name}: {entry.trajectories}" for name, entry in models.items())
-    return f"Runs: {counts}. In brackets: 95% intervals over runs.\n\n{table(models).markdown()}"
+    print(f"Runs: {counts}. In brackets: 95% intervals over runs.\n\n{table(models).markdown()}")

@@ -6,7 +6,12 @@ because they have other data, judges and evaluators.
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 from benchmarks.protocol.results import Results
 from benchmarks.protocol.runs import RunFolder
@@ -25,7 +30,26 @@ from benchmarks.sections.parts import (
     summary_table,
     writing_section,
 )
+from reviser.cli.options import Argument, Option
 from reviser.core.files import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """The options of `report`: the run."""
+
+    folder: Annotated[Path, Argument("the folder of a run")]
+    json: Annotated[bool, Option("print JSON")] = False
+
+
+def run(options: ReportOptions) -> None:
+    """Writes the report of a run again."""
+    found = RunFolder.existing(options.folder)
+    write_report(found)
+    if options.json:
+        print(json.dumps(found.read_json("results.json"), ensure_ascii=False))
+    else:
+        print(f"wrote {options.folder / 'report.html'} and {options.folder / 'report.md'}", file=sys.stderr)
 
 
 def write_report(folder: RunFolder) -> None:

@@ -166,7 +166,7 @@ def _kind(hint: Any) -> tuple[type, bool]:
     """The type of a value, and whether there may be several values."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (part for part in get_args(hint) if part is not NoneType)
-    if get_origin(hint) is tuple:
+    if get_origin(hint) is tuple and Ellipsis in get_args(hint):
         return _kind(get_args(hint)[0])[0], True
     if get_origin(hint) is Literal:
         return str, False
@@ -303,41 +303,30 @@ def _reader(entry: Entry) -> Callable[[str], Any]:
 
 
 def with_fields(function: Callable[[Any], int | None], options: type | None = None) -> Callable[..., int | None]:
-    """A function whose parameters are the fields of the dataclass that `function` takes; Typer makes a command of it.
+    """A function whose parameters are the fields of the dataclass that `function` takes, for Typer.
 
-    Fields may also have Typer's own annotations.
+    That of a group of commands is called only if none of them was named.
     """
     import typer
 
     chosen = options or options_of(function)
 
     def call(context: typer.Context, **values: Any) -> int | None:
-        given = {name: value for name, value in values.items() if name not in known}
-        given |= {name: _plain(values[name], entry) for name, entry in known.items() if _is_given(values[name], entry)}
+        if context.invoked_subcommand is not None:
+            return None
+        given = {name: _plain(values[name], entry) for name, entry in known.items() if _is_given(values[name], entry)}
         return function(made(chosen, given, context.meta.get(_WORDS, ())))
 
     known = {entry.name: entry for entry in entries(chosen)}
     # Typer passes the context to the argument of this type.
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    parameters += _typer_parameters(chosen, known)
+    # Options of this command alone come first in its help.
+    own = [name for name in chosen.__annotations__ if name in known]
+    parameters += [_parameter(known[name]) for name in dict.fromkeys([*own, *known])]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
-
-
-def _typer_parameters(options: type, known: Mapping[str, Entry]) -> Iterator[inspect.Parameter]:
-    """A parameter for each option; options of this command alone come first in its help."""
-    hints = get_type_hints(options, include_extras=True)
-    own = [name for name in hints if name in options.__annotations__]
-    for name in dict.fromkeys([*own, *hints, *known]):
-        if name in known:
-            yield _parameter(known[name])
-        elif get_origin(hints[name]) is Annotated and not isinstance(get_args(hints[name])[1], Group | _Words):
-            (one,) = (one for one in dataclasses.fields(options) if one.name == name)
-            required, default = _default(one)
-            default = inspect.Parameter.empty if required else default
-            yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
 
 
 def _is_given(value: Any, entry: Entry) -> bool:

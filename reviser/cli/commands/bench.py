@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from reviser.cli.completion import complete_model
 from reviser.cli.extras import load_extra
-from reviser.cli.options import add_deferred
+from reviser.cli.options import Option, add_deferred, with_fields
 
 app = typer.Typer(
     name="bench",
@@ -18,30 +19,28 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Out = Annotated[Path | None, typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…")]
 
+@dataclass(frozen=True, kw_only=True)
+class QuickOptions:
+    """The options of the quick benchmark: the model, and the run's folder."""
 
-@app.callback()
-def quick(
-    context: typer.Context,
     model: Annotated[
-        str | None,
-        typer.Option(
-            help="The model to measure, by name or path.", show_default="the default one", autocompletion=complete_model
-        ),
-    ] = None,
-    out: _Out = None,
-    json: _Json = False,
-) -> None:
+        str | None, Option("the model to measure, by name or path", default="the default one", complete=complete_model)
+    ] = None
+    out: Annotated[Path | None, Option("the run's folder", metavar="DIR", default="runs/bench-…")] = None
+    json: Annotated[bool, Option("print JSON")] = False
+
+
+def quick(options: QuickOptions) -> None:
     """Measure the engine and models; alone, a quick benchmark of the default model.
 
     Without a command: the default model and SmolLM2 continue a few of the built-in texts, in
     minutes on two cores.
     """
-    if context.invoked_subcommand is None:
-        load_extra("benchmarks.command", "bench").quick(model, out, json)
+    load_extra("benchmarks.command", "bench").quick(options.model, options.out, options.json)
 
+
+app.callback()(with_fields(quick))
 
 _DEFERRED = (
     (
@@ -54,7 +53,7 @@ _DEFERRED = (
     ),
     (
         *("reproduce", "reproduction.command", "all"),
-        "Train AR, Revisers, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-warm.",
+        "Train AR, Revisers, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-small.",
     ),
     (
         "speed",
@@ -84,6 +83,17 @@ _DEFERRED = (
         NAME= before it names it. The first is compared with each of the others.
         """,
     ),
+    ("report", "sections.page", "bench", "Write the report of a run again: report.html and report.md."),
+    (
+        "flops",
+        "measures.flops",
+        "bench",
+        "The paper's inference costs, from its formulas; or those of recorded runs of any model.",
+    ),
+    (
+        *("stats", "measures.statistics", "bench"),
+        "How the recorded runs were written: the paper's trajectory statistics.",
+    ),
     (
         *("next-edit", "next_edits.command", "bench"),
         """How well next edits are foretold: sessions of people, of whose edits the first are made.
@@ -95,52 +105,3 @@ _DEFERRED = (
 )
 for _name, _module, _extra, _help in _DEFERRED:
     add_deferred(app, _name, f"benchmarks.{_module}", extra=_extra, help=_help)
-
-
-@app.command()
-def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)], json: _Json = False
-) -> None:
-    """Write the report of a run again: report.html and report.md."""
-    found = load_extra("benchmarks.protocol.runs", "bench").RunFolder.existing(folder)
-    load_extra("benchmarks.sections.page", "bench").write_report(found)
-    if json:
-        import json as to_json
-
-        typer.echo(to_json.dumps(found.read_json("results.json"), ensure_ascii=False))
-    else:
-        typer.echo(f"wrote {folder / 'report.html'} and {folder / 'report.md'}", err=True)
-
-
-@app.command()
-def flops(
-    json: _Json = False,
-    terms: Annotated[bool, typer.Option("--terms", help="Also the parts of the formulas, and departures.")] = False,
-    trajectories: Annotated[
-        Path | None, typer.Option(help="What these recorded runs cost, predicted and counted.", metavar="FILE")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="With --trajectories: the model's name, path or preset.",
-            autocompletion=complete_model,
-            show_default="the paper's reference model",
-        ),
-    ] = None,
-) -> None:
-    """The paper's inference costs, from its formulas; or those of recorded runs of any model."""
-    module = load_extra("benchmarks.measures.flops", "bench")
-    if trajectories is not None:
-        typer.echo(module.measured_report(model, trajectories, as_json=json))
-    elif model is not None:
-        raise typer.BadParameter("the cost of a model needs --trajectories", param_hint="--model")
-    else:
-        typer.echo(module.paper_report(as_json=json, with_terms=terms))
-
-
-@app.command()
-def stats(
-    file: Annotated[Path, typer.Argument(help="Trajectory file (JSON); - reads standard input.")], json: _Json = False
-) -> None:
-    """How the recorded runs were written: the paper's trajectory statistics."""
-    typer.echo(load_extra("benchmarks.measures.statistics", "bench").file_report(file, as_json=json))

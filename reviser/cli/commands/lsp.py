@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,60 +13,71 @@ import typer
 from reviser.cli.completion import complete_model
 from reviser.cli.entry import started_by
 from reviser.cli.extras import load_extra
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 
 _LOOPBACK = "127.0.0.1"
 
 
-def lsp(
-    tcp: Annotated[str | None, typer.Option(help="Listen here instead, for debugging.", metavar="[HOST:]PORT")] = None,
-    ws: Annotated[str | None, typer.Option(help="The same as a WebSocket.", metavar="[HOST:]PORT")] = None,
-    log_file: Annotated[Path | None, typer.Option(help="Also write the log to this file.", metavar="FILE")] = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class LspOptions:
+    """The options of `lsp`: where it listens, and its log."""
+
+    tcp: Annotated[str | None, Option("listen here instead, for debugging", metavar="[HOST:]PORT")] = None
+    ws: Annotated[str | None, Option("the same as a WebSocket", metavar="[HOST:]PORT")] = None
+    log_file: Annotated[Path | None, Option("also write the log to this file", metavar="FILE")] = None
+
+
+def lsp(options: LspOptions) -> None:
     """Serve an editor: suggestions and live edits through the Language Server Protocol.
 
     Editors start this command themselves and talk to it through standard input and output.
     """
-    if tcp and ws:
+    from reviser.core.files import check_output
+
+    if options.tcp and options.ws:
         raise ReviserError("choose one of --tcp and --ws")
     starting = load_extra("lsp_server.starting", "lsp")
-    server = starting.make_server(_checked(log_file))
-    if tcp:
-        raise typer.Exit(starting.serve_tcp(server, *_address(tcp)))
-    if ws:
+    if options.log_file is not None:
+        check_output(options.log_file)
+    server = starting.make_server(options.log_file)
+    if options.tcp:
+        raise typer.Exit(starting.serve_tcp(server, *_address(options.tcp)))
+    if options.ws:
         load_extra("websockets", "lsp")
-        with _plain_errors(ws):
-            starting.serve_websocket(server, *_address(ws))
+        with _plain_errors(options.ws):
+            starting.serve_websocket(server, *_address(options.ws))
         return
     raise typer.Exit(starting.serve_stdio(server, started_by()))
 
 
-def serve(
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The options of `serve`: where it listens, and the model with which it writes."""
+
     socket: Annotated[
-        Path | None, typer.Option(help="Socket to listen on; by default one that only you can open.", metavar="PATH")
-    ] = None,
+        Path | None, Option("socket to listen on; by default one that only you can open", metavar="PATH")
+    ] = None
     backend: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            help="Write with a model that runs there: vllm (or openai) and the address of its server.",
-            metavar="KIND URL",
-            show_default=False,
+        Option(
+            "write with a model that runs there: vllm (or openai) and the address of its server", metavar="KIND URL"
         ),
-    ] = None,
+    ] = None
     http: Annotated[
         str | None,
-        typer.Option(
-            help="Serve a model of this machine instead, as an OpenAI-compatible completions endpoint.",
-            metavar="[HOST:]PORT",
+        Option(
+            "serve a model of this machine instead, as an OpenAI-compatible completions endpoint", metavar="[HOST:]PORT"
         ),
-    ] = None,
+    ] = None
     model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="With --http: name or folder of the model.", autocompletion=complete_model),
-    ] = None,
-    rows: Annotated[int, typer.Option(help="With --http: documents kept in memory at once.", min=1, max=128)] = 64,
-    threads: Annotated[int | None, typer.Option(help="With --http: threads for the model.", min=1)] = None,
-) -> None:
+        str | None, Option("with --http: name or folder of the model", flags=("--model", "-m"), complete=complete_model)
+    ] = None
+    rows: Annotated[int, Option("with --http: documents kept in memory at once", least=1, most=128)] = 64
+    threads: Annotated[int | None, Option("with --http: threads for the model", least=1)] = None
+
+
+def serve(options: ServeOptions) -> None:
     """Run one engine for several editors; it ends when the last one has disconnected.
 
     Language servers with the setting sharedEngine start it by themselves. With --backend it writes with a model on
@@ -73,10 +85,11 @@ def serve(
     --http it serves programs over the network instead: reviser continue --model openai:http://HOST:PORT, here or
     elsewhere, writes with it.
     """
-    if http is not None:
-        _serve_http(http, model, rows, threads, backend=backend is not None, socket=socket)
+    socket, backend = options.socket, options.backend
+    if options.http is not None:
+        _serve_http(options, options.http)
         return
-    if model is not None or threads is not None:
+    if options.model is not None or options.threads is not None:
         raise ReviserError("--model and --threads are for --http; editors' settings name their model")
     worker = load_extra("lsp_server.worker.process", "lsp")
     if socket is not None and not socket.absolute().parent.is_dir():
@@ -87,18 +100,16 @@ def serve(
     worker.serve_socket(socket or worker.socket_path(), stays=backend is not None)
 
 
-def _serve_http(
-    http: str, model: str | None, rows: int, threads: int | None, *, backend: bool, socket: Path | None
-) -> None:
+def _serve_http(options: ServeOptions, http: str) -> None:
     from reviser.remote.server import serve as answer
     from reviser.session.engine import load_engine
 
-    if backend or socket is not None:
+    if options.backend is not None or options.socket is not None:
         raise ReviserError("choose one of --http, and --backend or --socket")
-    if (model or "").startswith("openai:"):
+    if (options.model or "").startswith("openai:"):
         raise ReviserError("--http serves a model of this machine, not another server's")
     host, port = _address(http)
-    answer(load_engine(model, threads=threads), host, port, rows=rows)
+    answer(load_engine(options.model, threads=options.threads), host, port, rows=options.rows)
 
 
 def _check_backend(kind: str, url: str) -> str:
@@ -128,11 +139,3 @@ def _plain_errors(address: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise ReviserError(f"cannot listen on {address}: {error.strerror or error}") from None
-
-
-def _checked(log_file: Path | None) -> Path | None:
-    from reviser.core.files import check_output
-
-    if log_file is not None:
-        check_output(log_file)
-    return log_file

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reviser.cli.completion import complete_model
+from reviser.cli.options import Argument, Option, with_fields
+from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     import torch
@@ -28,56 +30,74 @@ app = typer.Typer(
 )
 
 
-class ExportFormat(StrEnum):
-    """The formats of an export."""
-
-    hf = "hf"
-    gguf = "gguf"
-    reviser = "reviser"
+ModelArgument = Annotated[str, Argument("name or folder of a model", complete=complete_model)]
 
 
-class Precision(StrEnum):
-    """The number types of exported weights."""
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The options of `models list`: its form."""
 
-    f32 = "f32"
-    f16 = "f16"
-    bf16 = "bf16"
-    q8_0 = "q8_0"
+    json: Annotated[bool, Option("print JSON")] = False
 
 
-class Bits(StrEnum):
-    """The number of bits of a quantised weight."""
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(ListOptions):
+    """The options of `models info`: the model."""
 
-    four = "4"
-    eight = "8"
-
-
-class StoredAs(StrEnum):
-    """The number types in a model folder."""
-
-    f32 = "f32"
-    f16 = "f16"
-    bf16 = "bf16"
+    model: ModelArgument
 
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Model = Annotated[
-    str, typer.Argument(help="Name or folder of a model.", show_default=False, autocompletion=complete_model)
-]
-_Name = Annotated[
-    str | None, typer.Option(help="Name of the new model.", metavar="NAME", show_default="from its source")
-]
-_To = Annotated[Path | None, typer.Option(help="Folder to write instead of the user's model folder.", metavar="DIR")]
-_Dtype = Annotated[StoredAs | None, typer.Option(help="How to store the weights.", show_default="as they are read")]
+@dataclass(frozen=True, kw_only=True)
+class KeepingOptions:
+    """The options of a new model here: its name or folder, and how it is stored."""
+
+    name: Annotated[str | None, Option("name of the new model", metavar="NAME", default="from its source")] = None
+    to: Annotated[Path | None, Option("folder to write instead of the user's model folder", metavar="DIR")] = None
+    dtype: Annotated[
+        str | None, Option("how to store the weights", choices=("f32", "f16", "bf16"), default="as they are read")
+    ] = None
 
 
-@app.command("list")
-def list_models(json: _Json = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(KeepingOptions):
+    """The options of `models import`: the source."""
+
+    source: Annotated[str, Argument("a released .pt file, a .gguf file, a Hugging Face or Reviser folder, or a hub id")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullOptions(KeepingOptions):
+    """The options of `models pull`: the model."""
+
+    model: Annotated[str, Argument("smollm2, reviser-100m, reviser-300m, or a hub id")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """The options of `models export`: the model, and the form of its copy."""
+
+    model: ModelArgument
+    out: Annotated[Path, Argument("the folder or, for gguf, the file to write")]
+    format: Annotated[
+        str | None,
+        Option("format of the export", choices=("hf", "gguf", "reviser"), default="hf; reviser if --quantise is given"),
+    ] = None
+    dtype: Annotated[
+        str | None,
+        Option("how to store the weights", choices=("f32", "f16", "bf16", "q8_0"), default="as they are; f16 for gguf"),
+    ] = None
+    quantise: Annotated[
+        str | None, Option("round the weights to so many bits: a small folder that loads quickly", choices=("4", "8"))
+    ] = None
+    shard_mb: Annotated[int, Option("largest file of quantised weights, in megabytes", least=1)] = 45
+
+
+def list_models(options: ListOptions) -> None:
     """List the models that have a name here."""
     from reviser.checkpoints import library
 
     entries = library.list_models()
-    if json:
+    if options.json:
         _print_json(
             [
                 {
@@ -99,120 +119,86 @@ def list_models(json: _Json = False) -> None:
         typer.echo(f"no models in {library.user_folder()}; try: reviser models pull smollm2", err=True)
 
 
-@app.command()
-def info(model: _Model, json: _Json = False) -> None:
+def info(options: InfoOptions) -> None:
     """Show what a model is, without reading its weights."""
     from reviser.checkpoints.library import find_model
     from reviser.checkpoints.summary import inspect
 
-    summary = inspect(find_model(model))
-    if json:
+    summary = inspect(find_model(options.model))
+    if options.json:
         _print_json(summary.to_dict())
     else:
         for label, value in _lines(summary):
             typer.echo(f"{label:<12} {value}")
 
 
-@app.command("import")
-def import_(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="A released .pt file, a .gguf file, a Hugging Face or Reviser folder, or a hub id.", show_default=False
-        ),
-    ],
-    name: _Name = None,
-    to: _To = None,
-    dtype: _Dtype = None,
-) -> None:
+def import_(options: ImportOptions) -> None:
     """Import a model from a file, a folder or the hub."""
     from reviser.checkpoints.hub import is_hub_id
     from reviser.checkpoints.importing import import_model
 
+    source = options.source
     if not is_hub_id(source) and not Path(source).exists():
-        from reviser.core.errors import ReviserError
-
         raise ReviserError(f"there is no file or folder {source}")
-    name = name or _name_from(source)
-    target = _free_place(name, to)
+    name = options.name or _name_from(source)
+    target = _free_place(name, options.to)
     with _progress_bar() as progress:
-        _keep(import_model(source, name=name, progress=progress), target, dtype, progress)
+        _keep(import_model(source, name=name, progress=progress), target, options.dtype, progress)
     typer.echo(f"wrote {target}", err=True)
 
 
-@app.command()
-def export(
-    model: _Model,
-    out: Annotated[Path, typer.Argument(help="Folder, or file for gguf, to write.", show_default=False)],
-    format: Annotated[
-        ExportFormat | None,
-        typer.Option(help="Format of the export.", show_default="hf; reviser if --quantise is given"),
-    ] = None,
-    dtype: Annotated[
-        Precision | None, typer.Option(help="How to store the weights.", show_default="as they are; f16 for gguf")
-    ] = None,
-    quantise: Annotated[
-        Bits | None,
-        typer.Option(help="Round the weights to so many bits: a small folder that loads quickly.", show_default=False),
-    ] = None,
-    shard_mb: Annotated[int, typer.Option(help="Largest file of quantised weights, in megabytes.", min=1)] = 45,
-) -> None:
+def export(options: ExportOptions) -> None:
     """Export a model: for transformers and vLLM (hf), llama.cpp (gguf), or as a Reviser folder."""
-    format = format or (ExportFormat.reviser if quantise else ExportFormat.hf)
-    if quantise and (format != ExportFormat.reviser or dtype):
+    quantise, dtype, out = options.quantise, options.dtype, options.out
+    format = options.format or ("reviser" if quantise else "hf")
+    if quantise and (format != "reviser" or dtype):
         raise typer.BadParameter("is for Reviser folders, and takes the place of --dtype", param_hint="--quantise")
-    if format != ExportFormat.gguf and dtype == Precision.q8_0:
+    if format != "gguf" and dtype == "q8_0":
         raise typer.BadParameter("q8_0 is for gguf only", param_hint="--dtype")
-    from reviser.checkpoints.home import load
+    from reviser.checkpoints.home import load, save_checkpoint
     from reviser.checkpoints.library import find_model
 
-    checkpoint = load(find_model(model))
+    checkpoint = load(find_model(options.model))
     with _progress_bar() as progress:
         progress("quantising" if quantise else "writing", 0, 0)
-        if format == ExportFormat.gguf:
+        if format == "gguf":
             from reviser.checkpoints.formats.gguf_files import GgufType, write_gguf
 
-            write_gguf(checkpoint, out, GgufType(dtype or Precision.f16), progress)
-        elif format == ExportFormat.hf:
+            write_gguf(checkpoint, out, GgufType(dtype or "f16"), progress)
+        elif format == "hf":
             from reviser.checkpoints.formats.llama import write_llama
 
             write_llama(checkpoint, out, dtype=_torch_dtype(dtype))
         elif quantise:
-            from reviser.checkpoints.home import save_checkpoint
             from reviser.model.layout import Quantisation
 
-            save_checkpoint(
-                out,
-                checkpoint,
-                quantisation=Quantisation(4 if quantise == Bits.four else 8),
-                shard_bytes=shard_mb * 1_000_000,
-            )
+            bits = Quantisation(4 if quantise == "4" else 8)
+            save_checkpoint(out, checkpoint, quantisation=bits, shard_bytes=options.shard_mb * 1_000_000)
         else:
-            from reviser.checkpoints.home import save_checkpoint
-
             save_checkpoint(out, checkpoint, dtype=_torch_dtype(dtype))
     typer.echo(f"wrote {out}", err=True)
 
 
-@app.command()
-def pull(
-    model: Annotated[str, typer.Argument(help="smollm2, reviser-100m, reviser-300m, or a hub id.", show_default=False)],
-    name: _Name = None,
-    to: _To = None,
-    dtype: _Dtype = None,
-) -> None:
+def pull(options: PullOptions) -> None:
     """Fetch a model from the network, unless it is here already."""
     from reviser.checkpoints.library import place_for
 
-    target = to or place_for(name or _name_from(model))
+    target = options.to or place_for(options.name or _name_from(options.model))
     if (target / "config.json").is_file():
         typer.echo(f"{target} is here already", err=True)
         return
     from reviser.checkpoints.pulling import pull as fetch
 
     with _progress_bar() as progress:
-        _keep(fetch(model, progress), target, dtype, progress)
+        _keep(fetch(options.model, progress), target, options.dtype, progress)
     typer.echo(f"wrote {target}", err=True)
+
+
+app.command("list")(with_fields(list_models))
+app.command()(with_fields(info))
+app.command("import")(with_fields(import_))
+app.command()(with_fields(export))
+app.command()(with_fields(pull))
 
 
 def _name_from(source: str) -> str:
@@ -223,7 +209,6 @@ def _name_from(source: str) -> str:
 def _free_place(name: str, to: Path | None) -> Path:
     """The folder for a new model; checked before the work, so that a taken name costs no time."""
     from reviser.checkpoints.library import place_for
-    from reviser.core.errors import ReviserError
 
     target = to or place_for(name)
     if (target / "config.json").exists():
@@ -231,20 +216,20 @@ def _free_place(name: str, to: Path | None) -> Path:
     return target
 
 
-def _keep(checkpoint: Checkpoint, target: Path, dtype: StoredAs | None, progress: Progress) -> None:
+def _keep(checkpoint: Checkpoint, target: Path, dtype: str | None, progress: Progress) -> None:
     from reviser.checkpoints.home import save_checkpoint
 
     progress("writing", 0, 0)
     save_checkpoint(target, checkpoint, dtype=_torch_dtype(dtype))
 
 
-def _torch_dtype(precision: StrEnum | None) -> torch.dtype | None:
+def _torch_dtype(precision: str | None) -> torch.dtype | None:
     if precision is None:
         return None
     import torch
 
     names = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-    return names[precision.value]
+    return names[precision]
 
 
 @contextmanager

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from reviser.cli.options import Argument, Option
 
 if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
@@ -15,56 +17,50 @@ if TYPE_CHECKING:
     from reviser.session.replay import Replayed
 
 
-class ReplayFormat(StrEnum):
-    """The output formats of `replay`."""
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    """The options of `replay`: the trajectories, and what is made of them."""
 
-    text = "text"
-    json = "json"
-    actions = "actions"
-    diff = "diff"
-
-
-def replay(
-    file: Annotated[Path, typer.Argument(help="Trajectory file (JSON); - reads standard input.", show_default=False)],
-    index: Annotated[
-        int | None, typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N", min=0)
-    ] = None,
-    format: Annotated[ReplayFormat, typer.Option(help="What to print.")] = ReplayFormat.text,
-    play: Annotated[bool, typer.Option("--play", help="Watch the cursor write, in the terminal.")] = False,
-    speed: Annotated[float, typer.Option(help="Speed of --play, above 0; 1 is 12 actions a second.")] = 1.0,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a self-contained page that plays them; - prints it.", metavar="OUT")
-    ] = None,
+    file: Annotated[Path, Argument("trajectory file (JSON); - reads standard input")]
+    index: Annotated[int | None, Option("only trajectory N of the file, counted from 0", metavar="N", least=0)] = None
+    format: Annotated[str, Option("what to print", choices=("text", "json", "actions", "diff"))] = "text"
+    play: Annotated[bool, Option("watch the cursor write, in the terminal")] = False
+    speed: Annotated[float, Option("speed of --play, above 0; 1 is 12 actions a second")] = 1.0
+    html: Annotated[Path | None, Option("write a self-contained page that plays them; - prints it", metavar="OUT")] = (
+        None
+    )
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            help="Tokenizer of the trajectories: gpt2, or a tokenizer.json; by default that of the model "
-            "that made them, or gpt2."
+        Option(
+            "tokenizer of the trajectories: gpt2, or a tokenizer.json; by default that of the model that made them, "
+            "or gpt2"
         ),
-    ] = None,
-) -> None:
+    ] = None
+
+
+def replay(options: ReplayOptions) -> None:
     """Replay recorded trajectories: print, check, play or export them.
 
     Exit status 1 means that a trajectory does not give the text its file states.
     """
-    if not 0 < speed < math.inf:
+    if not 0 < options.speed < math.inf:
         raise typer.BadParameter("the speed must be above 0, and finite", param_hint="--speed")
-    if html:
+    if options.html:
         from reviser.core.files import check_output
 
-        check_output(html)
-    chosen = _load(file, index)
-    readers = _readers(chosen, tokenizer)
-    if play:
+        check_output(options.html)
+    chosen = _load(options.file, options.index)
+    readers = _readers(chosen, options.tokenizer)
+    if options.play:
         from reviser.cli.live import play_trajectory
 
-        done = {number: play_trajectory(run, readers[number], speed) for number, run in chosen.items()}
+        done = {number: play_trajectory(run, readers[number], options.speed) for number, run in chosen.items()}
     else:
-        done = _replay_all(chosen, readers, file)
-    if html:
-        _write_page(done, html)
-    elif not play:
-        typer.echo(_render(done, format), nl=False)
+        done = _replay_all(chosen, readers, options.file)
+    if options.html:
+        _write_page(done, options.html)
+    elif not options.play:
+        typer.echo(_render(done, options.format), nl=False)
     if any(run.matches is False for run in done.values()):
         raise typer.Exit(1)
 
@@ -134,19 +130,18 @@ def _replay_all(chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], fi
     return done
 
 
-def _render(done: dict[int, Replayed], format: ReplayFormat) -> str:
+def _render(done: dict[int, Replayed], format: str) -> str:
     import json
 
-    match format:
-        case ReplayFormat.json:
-            summaries = [run.summary() for run in done.values()]
-            return json.dumps(summaries, ensure_ascii=False, indent=2) + "\n"
-        case ReplayFormat.diff:
-            return "".join(run.diff(number) for number, run in done.items())
-        case ReplayFormat.text:
-            parts = {number: run.final_text for number, run in done.items()}
-        case ReplayFormat.actions:
-            parts = {number: "\n".join(frame.label for frame in run.frames) for number, run in done.items()}
+    if format == "json":
+        summaries = [run.summary() for run in done.values()]
+        return json.dumps(summaries, ensure_ascii=False, indent=2) + "\n"
+    if format == "diff":
+        return "".join(run.diff(number) for number, run in done.items())
+    if format == "text":
+        parts = {number: run.final_text for number, run in done.items()}
+    else:
+        parts = {number: "\n".join(frame.label for frame in run.frames) for number, run in done.items()}
     if len(done) == 1:
         return "".join(parts.values()) + "\n"
     return "\n".join(f"== {number}: {done[number].name}\n{part}\n" for number, part in parts.items())

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.measures import statistics
 from benchmarks.measures.statistics import (
     STATISTICS,
     RunSummary,
+    StatsOptions,
     by_model,
     estimates,
-    file_report,
     summary,
     walk,
     walks,
@@ -142,13 +143,15 @@ def test_the_published_runs(published: list[Trajectory]) -> None:
             assert group[key] == pytest.approx(paper_tables.TRAJECTORIES[key][column], abs=0.03)
 
 
-def test_the_table_has_the_papers_ten_rows() -> None:
-    text = file_report(PAPER_TRAJECTORIES, as_json=False)
+def test_the_table_has_the_papers_ten_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    statistics.run(StatsOptions(file=PAPER_TRAJECTORIES))
+    text = capsys.readouterr().out
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 10
     assert rows[0].split("|")[1:-1] == [cell for cell in rows[0].split("|")[1:-1] if cell.strip()]
     assert "40.5%, 23.3%, 15.8%, 10.0%" in text
-    data = json.loads(file_report(PAPER_TRAJECTORIES, as_json=True))
+    statistics.run(StatsOptions(file=PAPER_TRAJECTORIES, json=True))
+    data = json.loads(capsys.readouterr().out)
     assert data["trajectories"] == 10
     assert {statistic.key for statistic in STATISTICS} <= data.keys()
     assert data["models"]["300M"]["trajectories"] == 5
