@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import NamedTuple
 
@@ -314,12 +314,3 @@ def _composed(original: str, text: str, earlier: Sequence[Suggestion], later: Se
         sure = min(one[2].confidence for one in group)
         composed.append(Suggestion(Edit(first, old, new), kind, sure, change.reason))
     return composed
-
-
-def document_suggestions(document: Document) -> list[Suggestion]:
-    """The accepted edits that are not made yet, with places in the document's text."""
-    return [
-        replace(one, edit=replace(one.edit, start=paragraph.source_offset(one.start)))
-        for paragraph, some in document.accepted
-        for one in some
-    ]

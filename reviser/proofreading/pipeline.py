@@ -87,7 +87,7 @@ class Proofreader:
     def proofread_all(self, drafts: Sequence[Draft], tell: Tell = unheard) -> list[Proofread]:
         """Correct several documents, whose sentences are read together."""
         work = self._guarded(drafts)
-        search = self._calibration.search(self._confidence, self.kinds)
+        search = self._calibration.search(self._confidence)
         done, readings = self._prepare(work, search, tell)
         for _ in range(LOOKS):
             done = self._look(work, search, readings, done, tell)
@@ -165,7 +165,7 @@ class Proofreader:
             tell(done, total)
             some = found[at : at + AT_ONCE]
             offers = self.stage.suggest(some, search, readings, told_from(tell, done, total))
-            if self._calibration.reads:
+            if not self._calibration.is_raw:
                 asked = [guards[id(document)] for document, _ in some]
                 offers = self.stage.with_evidence(offers, asked, self._calibration.best_reading)
             for document, sentence, suggested in offers:

@@ -31,11 +31,8 @@ class Guard:
         confidence: float,
         kinds: Collection[Kind],
         calibration: Calibration,
-        *,
-        calibrated: bool | None = None,
         listed: Dictionary | None = None,
     ) -> None:
-        """`calibrated` says whether confidences are calibrated probabilities; by default the calibration decides."""
         draft, prose = document.draft, document.paragraphs
         known = listed.knows if listed else None
         terms = terms_in(draft.text, prose, draft.format, known)
@@ -47,7 +44,6 @@ class Guard:
             draft.words,
             names_in(prose) | as_names(terms),
             usage_in(prose, terms),
-            calibration.is_even if calibrated is None else calibrated,
             known,
             listed.is_name if listed else None,
         )

@@ -83,8 +83,6 @@ class Vetoes:
     words: Words = field(default_factory=Words)
     names: frozenset[str] = frozenset()
     usage: Usage = field(default_factory=Usage)
-    calibrated: bool = False
-    """Whether confidences are calibrated probabilities."""
     known: Callable[[str], bool] | None = None
     """A predicate that tells whether a word is in the word list; None without a list."""
     is_name: Callable[[str], bool] | None = None
@@ -128,8 +126,6 @@ class Vetoes:
         seldom_right = is_doubtful(
             suggestion.kind, suggestion.old, suggestion.new, paragraph, suggestion.start, self.is_name
         )
-        if self.calibrated:
-            return raised(self.confidence) if seldom_right else self.confidence
         return needed(suggestion, self.confidence, seldom_right=seldom_right)
 
     def _takes_compound(self, suggestion: Suggestion) -> bool:
