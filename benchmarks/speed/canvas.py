@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import random
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Annotated
 
 from benchmarks.report.provenance import write_page
+from benchmarks.report.tables import Table
 from reviser.cli.options import Option
 from reviser.core.actions import Action, Delete, Insert, Move
 from reviser.core.canvas import Canvas
@@ -81,15 +82,12 @@ def _round(canvas: Canvas, layer: TextLayer, script: list[Action]) -> tuple[floa
 
 
 def report(costs: list[ActionCost]) -> str:
-    head = "| tokens | apply | undo | mask | text layer |\n| ---: | ---: | ---: | ---: | ---: |\n"
-    rows = "".join(
-        f"| {cost.tokens:,} | {cost.apply:.2f} | {cost.undo:.2f} | {cost.mask:.2f} | {cost.text:.2f} |\n"
-        for cost in costs
-    )
+    rows = tuple((f"{one:,}", *(f"{each:.2f}" for each in others)) for one, *others in map(astuple, costs))
+    table = Table(("tokens", "apply", "undo", "mask", "text layer"), rows, names=0).markdown()
     first, last = costs[0], costs[-1]
     growth = (last.apply + last.undo + last.mask + last.text) / (first.apply + first.undo + first.mask + first.text)
     return (
-        f"Microseconds for one action, best of {ROUNDS} rounds of {ACTIONS:,} actions.\n\n{head}{rows}\n"
+        f"Microseconds for one action, best of {ROUNDS} rounds of {ACTIONS:,} actions.\n\n{table}\n"
         f"From {first.tokens:,} to {last.tokens:,} tokens the cost of all four together grows "
         f"{growth:.2f} times.\n"
     )

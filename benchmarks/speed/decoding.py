@@ -28,7 +28,7 @@ from benchmarks.report.provenance import cores, load, write_page
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, SpeedContestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import ReviserDecoding
-from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, report, summary
+from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, report
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
 from reviser.cli.options import Option, Words
@@ -160,7 +160,7 @@ def measure(
             weights_mb=decoder.step_bytes / 1e6,
         )
         decoder.close()
-    return summary(contestants, times, shares, bandwidth, facts)
+    return SpeedResult(contestants, times, shares, bandwidth / 1e9, facts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,10 +193,7 @@ def run(chosen: SpeedOptions) -> None:
     )
     print(json.dumps(result.to_dict()) if chosen.json else report(result))
     if chosen.write:
+        command = shlex.join(["python", "-m", "benchmarks", "speed", *chosen.words])
         facts = {"Rounds": chosen.rounds, "Weights": f"SmolLM2-135M-Instruct from the package {PACKAGE}"}
         text = f"{(__doc__ or '').split(chr(10) * 2, 2)[2]}\n{report(result)}"
-        write_page(chosen.write, "Speed of decoding", _command(chosen), text, Seed=SEED, Load=load(), **facts)
-
-
-def _command(chosen: SpeedOptions) -> str:
-    return shlex.join(["python", "-m", "benchmarks", "speed", *chosen.words])
+        write_page(chosen.write, "Speed of decoding", command, text, Seed=SEED, Load=load(), **facts)

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from benchmarks.report.tables import Table
 from benchmarks.speed.contestants.contest import SpeedContestant
 
 CONTEXTS = (32, 512, 1500)
@@ -53,150 +54,102 @@ class EngineFacts:
 
 
 @dataclass(frozen=True)
-class Prefill:
-    """Our prompt tokens per second, and those of the faster of transformers and llama.cpp."""
-
-    tokens_per_s: float
-    ratio: float | None
-    against: str | None
-
-
-@dataclass(frozen=True)
-class ContestantRow:
-    """The figures of one contestant; those by the length of a prompt have it as their key, as in JSON."""
-
-    instructions: str
-    tokens_per_s: float
-    read_gb_s: float
-    prefill_tokens_per_s: dict[str, float]
-    first_token_ms: dict[str, float]
-
-
-@dataclass(frozen=True)
 class SpeedResult:
-    """All figures; the first contestant is ours, and is compared with the others."""
+    """The times of all contestants; the first is ours, and is compared with the others."""
 
-    ours_actions_per_s: float
-    transformers_tokens_per_s: float | None
-    llamacpp_tokens_per_s: float | None
-    prefill: dict[str, Prefill]
+    contestants: Sequence[SpeedContestant]
+    times: Sequence[Times]
     shares: Shares
-    memory_bandwidth_gb_s: float
-    first_action_ms: dict[str, float]
+    bandwidth_gb_s: float
     facts: EngineFacts
-    contestants: dict[str, ContestantRow]
 
     @property
-    def ratio_transformers(self) -> float | None:
-        return self._ratio(self.transformers_tokens_per_s)
-
-    @property
-    def ratio_llamacpp(self) -> float | None:
-        return self._ratio(self.llamacpp_tokens_per_s)
+    def actions_per_s(self) -> float:
+        return self.times[0].steps_per_s
 
     @property
     def bandwidth_share(self) -> float:
-        read_gb_s = self.facts.weights_mb / 1e3 * self.ours_actions_per_s
-        return read_gb_s / self.memory_bandwidth_gb_s
+        return self.facts.weights_mb / 1e3 * self.actions_per_s / self.bandwidth_gb_s
 
-    def _ratio(self, theirs: float | None) -> float | None:
-        return None if theirs is None else self.ours_actions_per_s / theirs
+    def fastest(self, start: str) -> float | None:
+        """The tokens a second of the fastest contestant whose name starts so; None without one."""
+        named = zip(self.contestants, self.times, strict=True)
+        return max((times.steps_per_s for one, times in named if one.name.startswith(start)), default=None)
+
+    def ratio(self, start: str) -> float | None:
+        theirs = self.fastest(start)
+        return None if theirs is None else self.actions_per_s / theirs
+
+    def prefill(self, length: int) -> tuple[float | None, str | None]:
+        """Our prompt tokens per second as a multiple of the fastest other program's, and its name."""
+        others = {
+            one.name: times.prefill_per_s(length)
+            for one, times in zip(self.contestants, self.times, strict=True)
+            if one.name.startswith(("transformers", "llama.cpp"))
+        }
+        best = max(others, key=lambda name: others[name], default=None)
+        return (None, None) if best is None else (self.times[0].prefill_per_s(length) / others[best], best)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON object that `--json` prints."""
+        told = {length: self.prefill(length) for length in CONTEXTS}
         return {
-            "ours_actions_per_s": self.ours_actions_per_s,
-            "transformers_tokens_per_s": self.transformers_tokens_per_s,
-            "llamacpp_tokens_per_s": self.llamacpp_tokens_per_s,
-            "ratio_transformers": self.ratio_transformers,
-            "ratio_llamacpp": self.ratio_llamacpp,
-            "prefill": {length: asdict(one) for length, one in self.prefill.items()},
+            "ours_actions_per_s": self.actions_per_s,
+            "transformers_tokens_per_s": self.fastest("transformers"),
+            "llamacpp_tokens_per_s": self.fastest("llama.cpp"),
+            "ratio_transformers": self.ratio("transformers"),
+            "ratio_llamacpp": self.ratio("llama.cpp"),
+            "prefill": {
+                str(length): {
+                    "tokens_per_s": self.times[0].prefill_per_s(length),
+                    "ratio": told[length][0],
+                    "against": told[length][1],
+                }
+                for length in CONTEXTS
+            },
             **asdict(self.shares),
-            "memory_bandwidth_gb_s": self.memory_bandwidth_gb_s,
+            "memory_bandwidth_gb_s": self.bandwidth_gb_s,
             "bandwidth_share": self.bandwidth_share,
-            "first_action_ms": self.first_action_ms,
+            "first_action_ms": self.times[0].first_ms(),
             **asdict(self.facts),
-            "contestants": {name: asdict(row) for name, row in self.contestants.items()},
+            "contestants": {
+                one.name: {
+                    "instructions": one.instructions,
+                    "tokens_per_s": times.steps_per_s,
+                    "read_gb_s": one.step_bytes * times.steps_per_s / 1e9,
+                    "prefill_tokens_per_s": {str(length): times.prefill_per_s(length) for length in CONTEXTS},
+                    "first_token_ms": times.first_ms(),
+                }
+                for one, times in zip(self.contestants, self.times, strict=True)
+            },
         }
 
 
-def summary(
-    contestants: Sequence[SpeedContestant], times: Sequence[Times], shares: Shares, bandwidth: float, facts: EngineFacts
-) -> SpeedResult:
-    """Compares the first contestant with the others; `bandwidth` is in bytes per second."""
-    ours = times[0]
-    named = {one.name: spent for one, spent in zip(contestants, times, strict=True)}
-    transformers = _fastest(named, "transformers")
-    llama = _fastest(named, "llama.cpp")
-    return SpeedResult(
-        ours_actions_per_s=ours.steps_per_s,
-        transformers_tokens_per_s=transformers.steps_per_s if transformers else None,
-        llamacpp_tokens_per_s=llama.steps_per_s if llama else None,
-        prefill={str(length): _prefill(ours, named, length) for length in CONTEXTS},
-        shares=shares,
-        memory_bandwidth_gb_s=bandwidth / 1e9,
-        first_action_ms=ours.first_ms(),
-        facts=facts,
-        contestants={
-            one.name: ContestantRow(
-                instructions=one.instructions,
-                tokens_per_s=spent.steps_per_s,
-                read_gb_s=one.step_bytes * spent.steps_per_s / 1e9,
-                prefill_tokens_per_s={str(length): spent.prefill_per_s(length) for length in CONTEXTS},
-                first_token_ms=spent.first_ms(),
-            )
-            for one, spent in zip(contestants, times, strict=True)
-        },
-    )
-
-
-def _fastest(named: dict[str, Times], start: str) -> Times | None:
-    several = (times for name, times in named.items() if name.startswith(start))
-    return max(several, key=lambda times: times.steps_per_s, default=None)
-
-
-def _prefill(ours: Times, named: dict[str, Times], length: int) -> Prefill:
-    others = {
-        name: times.prefill_per_s(length)
-        for name, times in named.items()
-        if name.startswith(("transformers", "llama.cpp"))
-    }
-    best = max(others, key=lambda name: others[name], default=None)
-    rate = ours.prefill_per_s(length)
-    return Prefill(rate, rate / others[best] if best else None, best)
-
-
 def report(result: SpeedResult) -> str:
-    prefill = " | ".join(f"prefill of {length}, tokens/s" for length in CONTEXTS)
-    first = " | ".join(f"first after {length} (ms)" for length in CONTEXTS)
-    lines = [
-        f"| | instructions | tokens/s | GB/s of {result.memory_bandwidth_gb_s:.1f} | {prefill} | {first} |",
-        f"| --- | --- | ---: | ---: |{' ---: |' * (2 * len(CONTEXTS))}",
-    ]
-    for name, row in result.contestants.items():
-        cells = [
-            name,
-            row.instructions,
-            f"{row.tokens_per_s:.1f}",
-            f"{row.read_gb_s:.1f}",
-            *(f"{row.prefill_tokens_per_s[str(length)]:.0f}" for length in CONTEXTS),
-            *(f"{row.first_token_ms[str(length)]:.0f}" for length in CONTEXTS),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *_comparisons(result), *_facts(result)]
-    return "\n".join(lines) + "\n"
-
-
-def _comparisons(result: SpeedResult) -> list[str]:
+    columns = (
+        *("", "instructions", "tokens/s", f"GB/s of {result.bandwidth_gb_s:.1f}"),
+        *(f"prefill of {length}, tokens/s" for length in CONTEXTS),
+        *(f"first after {length} (ms)" for length in CONTEXTS),
+    )
+    rows = tuple(
+        (
+            *(one.name, one.instructions, f"{times.steps_per_s:.1f}"),
+            f"{one.step_bytes * times.steps_per_s / 1e9:.1f}",
+            *(f"{times.prefill_per_s(length):.0f}" for length in CONTEXTS),
+            *(f"{milliseconds:.0f}" for milliseconds in times.first_ms().values()),
+        )
+        for one, times in zip(result.contestants, result.times, strict=True)
+    )
     told = [
-        ("Against transformers", result.ratio_transformers, ""),
-        ("Against llama.cpp's fastest", result.ratio_llamacpp, ""),
+        ("Against transformers", result.ratio("transformers"), ""),
+        ("Against llama.cpp's fastest", result.ratio("llama.cpp"), ""),
+        *((f"Prefill of {length} tokens", *result.prefill(length)) for length in CONTEXTS),
     ]
-    for length, one in result.prefill.items():
-        told.append((f"Prefill of {length} tokens", one.ratio, f" {one.against}"))
-    return [
-        f"- {what}: {'not measured' if ratio is None else f'{ratio:.2f} times{whom}'}" for what, ratio, whom in told
+    lines = [
+        f"- {what}: {'not measured' if ratio is None else f'{ratio:.2f} times {whom}'.rstrip()}"
+        for what, ratio, whom in told
     ]
+    return "\n".join([Table(columns, rows, names=2).markdown(), *lines, *_facts(result)]) + "\n"
 
 
 def _facts(result: SpeedResult) -> list[str]:
@@ -208,6 +161,6 @@ def _facts(result: SpeedResult) -> list[str]:
         f"({shares.preparation_share:.1%}), and attention ({shares.attention_share:.1%}).",
         f"- Weights: {facts.bits} bits, embedding and output {facts.table_bits}; "
         f"{facts.weights_mb:.1f} MB read for each action, {result.bandwidth_share:.0%} of the "
-        f"{result.memory_bandwidth_gb_s:.1f} GB/s that {facts.threads} threads can read",
+        f"{result.bandwidth_gb_s:.1f} GB/s that {facts.threads} threads can read",
         f"- Instructions: {facts.level}; threads: {facts.threads}",
     ]
