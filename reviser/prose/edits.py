@@ -10,7 +10,7 @@ from itertools import pairwise
 from reviser.core.edits import Edit, apply_edits
 from reviser.prose.formats import Format
 from reviser.prose.paragraphs import Paragraph
-from reviser.prose.reading import structure_of
+from reviser.prose.reading import structure_digest, structure_of
 from reviser.prose.source import Span
 
 # Characters that mean something besides themselves in most formats: a change keeps them, in their order.
@@ -22,7 +22,7 @@ _JOINERS = "\u200c\u200d"
 
 def same_structure(before: str, after: str, format: Format) -> bool:
     """Whether two texts are the same apart from their prose."""
-    return before == after or (structure_of(before, format).digest == structure_of(after, format).digest)
+    return before == after or structure_digest(before, format) == structure_digest(after, format)
 
 
 def source_edits(paragraph: Paragraph, changes: Iterable[Edit]) -> list[Edit]:

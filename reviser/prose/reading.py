@@ -48,18 +48,27 @@ def unread(text: str, format: Format) -> list[Span]:
 
 def structure_of(text: str, format: Format) -> DocumentStructure:
     """The structure of a document: everything that is not prose, and the places of prose."""
+    blocks = _blocks(text, format)
+    proses = [text_of(text, block) for block in blocks]
+    fixed = [prose[start:end] for prose in proses for start, end in fixed_words(prose, format)]
+    return DocumentStructure(_digest(text, blocks), fixed)
+
+
+def structure_digest(text: str, format: Format) -> bytes:
+    """A digest of a document without its prose."""
+    return _digest(text, _blocks(text, format))
+
+
+def _digest(text: str, blocks: list[Block]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    fixed: list[str] = []
     place = 0
 
     def keep(literal: str) -> None:
         digest.update(literal.encode("utf-8", "surrogatepass") + b"\xff")
 
-    for block in _blocks(text, format):
+    for block in blocks:
         keep(block.shape)
         protected = merge(block.protected)
-        prose = text_of(text, block)
-        fixed += [prose[start:end] for start, end in fixed_words(prose, format)]
         index = 0
         for start, end in block.segments:
             keep(text[place:start])
@@ -77,7 +86,7 @@ def structure_of(text: str, format: Format) -> DocumentStructure:
                 digest.update(b"\xfe")
             place = end
     keep(text[place:])
-    return DocumentStructure(digest.digest(), fixed)
+    return digest.digest()
 
 
 def _blocks(text: str, format: Format) -> list[Block]:
