@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
-from typing import Final, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from reviser.core.errors import ReviserError
 from reviser.editor.incremental import CheckedPart, IncrementalChecker
 from reviser.editor.revising import Revised, revise
 from reviser.proofreading.document import Draft
@@ -14,6 +16,9 @@ from reviser.proofreading.project.ignoring import IgnoredPlace
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.session.engine import Engine
 from reviser.session.session import check_revises
+
+if TYPE_CHECKING:
+    from reviser.next_edits.following import EditedDocument, EditFollower
 
 _CHECKERS: Final = 4
 _Found = TypeVar("_Found")
@@ -51,6 +56,24 @@ class EditorReader:
             return IgnoredPlace.of(name, draft.text, change.start, change.old, change.new) not in ignored
 
         return _until(waits, revise(draft, lambda some: reader.proofread(some, _stopping(waits)), is_wanted))
+
+    def next_edits(
+        self, edited: EditedDocument, least: float | None, within: tuple[int, int], waits: Waits
+    ) -> list[Suggestion] | None:
+        """The next edits in a part of a document; None if the model has not learned them. Raises `Cancelled`."""
+        if self._follower is None or self._follower.reader is None:
+            return None
+        self._follower.reader.before_reading = lambda: _go_on(waits)
+        return self._follower.suggestions(edited, least, within)
+
+    @cached_property
+    def _follower(self) -> EditFollower | None:
+        from reviser.next_edits.following import follower
+
+        try:
+            return follower(self.engine)
+        except ReviserError:
+            return None
 
     def _checker(self, confidence: float, kinds: frozenset[Kind]) -> IncrementalChecker:
         checker = self._checkers.pop((confidence, kinds), None)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from reviser.core.edits import Edit
@@ -25,6 +26,8 @@ from reviser.prose import Format
 
 REFUSED: Final = 1.0
 """The reduction of the log-odds of an edit for each time it was refused elsewhere."""
+OWN_REASON: Final = "It goes with your last edits"
+"""The reason for a change that a model proposes by itself."""
 _BESIDE: Final = 24
 _WORTH_READING: Final = 0.03
 
@@ -79,6 +82,11 @@ class EditedDocument:
         """The range of each edit's new text; None for edits in other documents."""
         return [*([None] * len(self.elsewhere)), *self.taken]
 
+    @cached_property
+    def guard(self) -> NextEditGuard:
+        """The guard of the text, which takes as long to make as all else."""
+        return NextEditGuard(self.text, self.format)
+
 
 @dataclass(frozen=True)
 class NextEditCandidate:
@@ -106,18 +114,21 @@ class JudgedEdit:
 
 
 def candidates(
-    edited: EditedDocument, known: Callable[[str], bool] | None = None, reader: NextEditReader | None = None
+    edited: EditedDocument,
+    known: Callable[[str], bool] | None = None,
+    reader: NextEditReader | None = None,
+    within: tuple[int, int] | None = None,
 ) -> list[NextEditCandidate]:
     """The changes that could follow a person's edits, in order: repeats of them, and proposals of a model.
 
     `known` tells whether a word is in the word list. With a `reader`, the features include the model's odds; unlikely
-    repeats are then left out, as reading costs time.
+    repeats are then left out, as reading costs time. Of the text, only what is `within` a range is changed or read.
     """
     shown = edited.shown
     found = repeats(edited.text, shown, edited.taken)
     if not shown or not (found or reader):
         return []
-    guard = NextEditGuard(edited.text, edited.format)
+    guard = edited.guard
     evidence = RepeatEvidence(edited.text, shown, edited.spans, found, known)
     refused = set(edited.refused)
 
@@ -128,6 +139,8 @@ def candidates(
 
     worth = []
     for one in found:
+        if within is not None and not within[0] <= one.change.start < within[1]:
+            continue
         features = evidence.features(one)
         # What is protected stays, unless the person has changed such a thing himself, as in another address.
         follows = in_protected[one.edit] and "same inside" in features and "in fence" not in features
@@ -140,7 +153,7 @@ def candidates(
     odds = dict(reader.odds(edited.text, shown, [one.change for one in worth]))
     read = [replace(one, features={**one.features, MODEL: odds[one.change]}) for one in worth if one.change in odds]
     cores = {one.change.core for one in read}
-    for own in reader.proposed(edited.text, shown, edited.taken):
+    for own in reader.proposed(edited.text, shown, edited.taken, within):
         repeat = Repeat(own.change, len(shown) - 1, RepeatWay.OWN)
         if own.change.core not in cores and is_open(own.change):
             features = {**evidence.features_of_own(own.change), MODEL: log_odds(own.chance)}
@@ -161,29 +174,31 @@ class EditFollower:
             raise ValueError("a judgement goes with the model that it was fitted for")
         self.judgement = judgement
         self._known = known
-        self._reader = reader
+        self.reader = reader
 
-    def judged(self, edited: EditedDocument) -> list[JudgedEdit]:
-        """All candidates, in order, each with its confidence after earlier refusals."""
+    def judged(self, edited: EditedDocument, within: tuple[int, int] | None = None) -> list[JudgedEdit]:
+        """All candidates, or those `within` a range, in order, each with its confidence after earlier refusals."""
         refused = Counter(one.pattern for one in edited.refused)
         found = []
-        for one in candidates(edited, self._known, self._reader):
+        for one in candidates(edited, self._known, self.reader, within):
             confidence = self.judgement.confidence_of(one.features)
             times = refused[one.change.old.casefold(), one.change.new.casefold()]
             found.append(JudgedEdit(one, _less(confidence, REFUSED * times)))
         return found
 
-    def suggestions(self, edited: EditedDocument, least: float | None = None) -> list[Suggestion]:
-        """The suggested changes, in order; together, those in prose keep the document's structure.
+    def suggestions(
+        self, edited: EditedDocument, least: float | None = None, within: tuple[int, int] | None = None
+    ) -> list[Suggestion]:
+        """The suggested changes, or those `within` a range, in order; together, those in prose keep the document's
+        structure.
 
         `least` is the lowest confidence of a suggestion, by default that of the judgement.
         """
-        wanted = chosen(self.judged(edited), self.judgement.confidence if least is None else least)
+        wanted = chosen(self.judged(edited, within), self.judgement.confidence if least is None else least)
         if not wanted:
             return []
-        guard = NextEditGuard(edited.text, edited.format)
-        in_prose = [one.change for one in wanted if guard.allows(one.change)]
-        unsafe = set(in_prose) - set(guard.safe(in_prose))
+        in_prose = [one.change for one in wanted if edited.guard.allows(one.change)]
+        unsafe = set(in_prose) - set(edited.guard.safe(in_prose))
         text = edited.text
         return [
             Suggestion(
@@ -230,7 +245,7 @@ def chosen(judged: Iterable[JudgedEdit], least: float) -> list[JudgedEdit]:
 def reason_of(candidate: NextEditCandidate) -> str:
     """The reason for a suggestion, as shown to the person: the edit that it follows."""
     if candidate.repeat.way is RepeatWay.OWN:
-        return "It goes with your last edits"
+        return OWN_REASON
     old, new = candidate.edit.old.strip(), candidate.edit.new.strip()
     if not old and not new:
         return "You changed the space here in the same way elsewhere"

@@ -17,6 +17,7 @@ MOST_TAKEN_OUT: Final = 6
 """The most words of an edit that only inserts or only removes; a longer one is new text, or text that is gone."""
 _MOST_REGIONS: Final = 64
 _WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|\n")
 
 
 def meant_edits(old: str, new: str) -> list[Edit]:
@@ -34,12 +35,16 @@ def may_be_repeated(edit: Edit) -> bool:
 
 @dataclass(frozen=True)
 class _EditedRegion:
-    """A changed range of the present text, its original text, and the time of the last change."""
+    """A changed range of the present text, its original text, and the time of the last change.
+
+    It is not a person's if a program has changed something in it.
+    """
 
     start: int
     end: int
     old: str
     touched: int
+    by_person: bool = True
 
 
 class EditHistory:
@@ -49,9 +54,18 @@ class EditHistory:
         self.text = text
         self._regions: list[_EditedRegion] = []
         self._count = 0
+        self._at = 0
 
-    def change(self, edit: Edit) -> None:
-        """Record an edit from an editor, with its place in the present text."""
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The ranges of the present text that the person has edited, in order."""
+        return [(one.start, one.end) for one in self._regions if one.by_person]
+
+    def change(self, edit: Edit, *, by_person: bool = True) -> None:
+        """Record an edit from an editor, with its place in the present text.
+
+        One that a program made, such as a formatter, is no pattern; undone by the person, it is none either.
+        """
         if self.text[edit.start : edit.end] != edit.old:
             raise ValueError("the edit is of another text")
         self._count += 1
@@ -60,6 +74,7 @@ class EditHistory:
         last = max([edit.end, *(one.end for one in touched)])
         was = self._original(first, last, touched)
         self.text = edit.apply_to(self.text)
+        self._at = edit.start + len(edit.new)
         moved = [
             replace(one, start=one.start + edit.growth, end=one.end + edit.growth) if one.start > edit.end else one
             for one in self._regions
@@ -68,9 +83,28 @@ class EditHistory:
         last += edit.growth
         # What was undone is no edit.
         if self.text[first:last] != was:
-            moved.append(_EditedRegion(first, last, was, self._count))
+            by_person = by_person and all(one.by_person for one in touched)
+            moved.append(_EditedRegion(first, last, was, self._count, by_person))
         latest = sorted(moved, key=lambda one: one.touched)[-_MOST_REGIONS:]
         self._regions = sorted(latest, key=lambda one: one.start)
+
+    def settle(self) -> None:
+        """Count new text as text that was always there, except the sentence with the last change.
+
+        So a person who renames a term in what he has just written has edited it.
+        """
+        kept: list[_EditedRegion] = []
+        for one in self._regions:
+            new = self.text[one.start : one.end]
+            if not one.by_person or one.old.strip() or len(_WORD.findall(new)) <= MOST_PUT_IN:
+                kept.append(one)
+            elif one.touched == self._count:
+                at = self._at - one.start
+                start = max((found.end() for found in _SENTENCE_END.finditer(new, 0, at)), default=0)
+                behind = _SENTENCE_END.search(new, at)
+                end = behind.end() if behind else len(new)
+                kept.append(replace(one, start=one.start + start, end=one.start + end, old="" if start else one.old))
+        self._regions = kept
 
     def _original(self, first: int, last: int, regions: Sequence[_EditedRegion]) -> str:
         """The original text of a range of the present text that cuts no region."""
@@ -93,6 +127,8 @@ class EditHistory:
         """The ranges of whole lines with regions in them; neighbouring ranges are joined."""
         found: list[tuple[int, int, list[_EditedRegion]]] = []
         for region in self._regions:
+            if not region.by_person:
+                continue
             start = self.text.rfind("\n", 0, region.start) + 1
             end = self.text.find("\n", region.end)
             end = len(self.text) if end < 0 else end

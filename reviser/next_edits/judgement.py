@@ -69,6 +69,11 @@ def judgement_for(digest: str = "", path: Path = SHIPPED) -> NextEditJudgement |
     return next((one for one in read_judgements(path) if one.model == digest), None)
 
 
+def weighs_a_model(path: Path = SHIPPED) -> bool:
+    """Whether a judgement was fitted for any model; else none need be loaded."""
+    return any(one.model for one in read_judgements(path))
+
+
 @cache
 def read_judgements(path: Path) -> tuple[NextEditJudgement, ...]:
     """The judgements in a file, one for the text alone and one for each model."""

@@ -1,13 +1,14 @@
 """A model's reading of next edits: the odds of changes, and changes that it proposes by itself.
 
 The model is shown the person's edits, then a window of the text, and overtypes that. A reader keeps what it has read:
-the excerpts of the edits are read once for all windows and keystrokes until there are others.
+the excerpts of the edits are read once for all windows and keystrokes until there are others, and so is a window.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,7 @@ from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
 LEAST: Final = 0.05
 """The least probability of a proposed change."""
 _FOLLOWED: Final = 0.3
+_KEPT: Final = 512
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,11 @@ class NextEditReader:
         self._rules = OvertypingRules(self._vocabulary)
         self._rows: TextRows = decoder.rows(1, halved=True)
         self._seen: list[int] = []
+        self._proposals: OrderedDict[tuple[tuple[int, ...], str], list[ProposedEdit]] = OrderedDict()
         self.read = 0
         """Ids that the model has read so far."""
+        self.before_reading: Callable[[], object] = lambda: None
+        """Called before each reading; what it raises ends the work."""
 
     @property
     def seen(self) -> Sequence[int]:
@@ -88,12 +93,32 @@ class NextEditReader:
                 yield change, self._chance(kept, [*new, *follow]) - stays
 
     def proposed(
-        self, text: str, shown: Sequence[RecentEdit], taken: Sequence[tuple[int, int]] = ()
+        self,
+        text: str,
+        shown: Sequence[RecentEdit],
+        taken: Sequence[tuple[int, int]] = (),
+        within: tuple[int, int] | None = None,
     ) -> Iterator[ProposedEdit]:
-        """The changes that the model makes by itself, window by window, outside of the `taken` ranges."""
+        """The changes that the model makes by itself, window by window, outside of the `taken` ranges.
+
+        Only windows that start `within` a range are read, if one is given.
+        """
         excerpts = shown_ids(self._vocabulary, self._tokenizer, shown)
         for start, end in windows(text):
-            ids = self._tokenizer.encode(text[start:end])
+            if within is not None and not within[0] <= start < within[1]:
+                continue
+            for own in self._proposed_in(text[start:end], excerpts):
+                change = own.change.moved(start)
+                stands = text[change.start : change.end] == change.old
+                if stands and all(change.end <= low or change.start >= high for low, high in taken):
+                    yield ProposedEdit(change, own.chance)
+
+    def _proposed_in(self, window: str, excerpts: Sequence[int]) -> list[ProposedEdit]:
+        """The changes that the model makes in a window; after the same excerpts it is not read again."""
+        key = (tuple(excerpts), window)
+        found = self._proposals.pop(key, None)
+        if found is None:
+            ids = self._tokenizer.encode(window)
             reader = OvertypingReader(
                 self._rules, ids, confidence=_FOLLOWED, least=LEAST, shown=excerpts, in_steps=True
             )
@@ -102,12 +127,15 @@ class NextEditReader:
                     reader.give_up()
                 else:
                     reader.take(self._choice_scores(reader.ids, reader.expected))
+            found = []
             for one in reader.corrections:
-                first = start + len(self._text(ids[: one.start]))
+                first = len(self._text(ids[: one.start]))
                 change = Edit(first, self._text(ids[one.start : one.end]), self._text(one.tokens))
-                stands = text[change.start : change.end] == change.old
-                if stands and all(change.end <= low or change.start >= high for low, high in taken):
-                    yield ProposedEdit(change, one.confidence)
+                found.append(ProposedEdit(change, one.confidence))
+        self._proposals[key] = found
+        if len(self._proposals) > _KEPT:
+            self._proposals.popitem(last=False)
+        return found
 
     def _chance(self, kept: Sequence[int], wanted: Sequence[int]) -> float:
         """The log-probability of the ids `wanted` after the ids `kept`."""
@@ -117,6 +145,7 @@ class NextEditReader:
     def _choice_scores(self, ids: Sequence[int], expected: Sequence[int]) -> list[ChoiceScores]:
         """The model's scores for expected ids, which follow the last of some ids; only ids that were not read before
         are read."""
+        self.before_reading()
         same = min(shared_length(self._seen, ids), len(ids) - len(expected))
         self._rows.truncate(0, same)
         self._seen = list(ids)

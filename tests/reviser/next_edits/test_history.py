@@ -58,6 +58,41 @@ def test_new_text_is_no_pattern() -> None:
     assert meant(history) == [("", "Often ")]
 
 
+def test_a_term_is_renamed_in_text_that_was_written_before() -> None:
+    history = EditHistory("")
+    typed(history, 0, 0, "The user comes. A user goes.\nEach user stays he")
+    history.settle()
+    typed(history, len(history.text), 0, "re.")
+    assert meant(history) == []
+    history.settle()
+    typed(history, history.text.index("user"), 4, "guest")
+    assert meant(history) == [("user", "guest")]
+    history.settle()
+    assert meant(history) == [("user", "guest")]
+    assert [history.text[start:end] for start, end in history.places] == ["guest"]
+
+
+def test_a_word_that_is_typed_in_two_goes_is_no_edit() -> None:
+    history = EditHistory(TEXT)
+    typed(history, len(TEXT), 0, "It is often said that the us")
+    history.settle()
+    typed(history, len(history.text), 0, "ers like it")
+    assert meant(history) == []
+
+
+def test_what_a_program_changed_is_no_edit_of_the_person() -> None:
+    history = EditHistory(TEXT)
+    at = TEXT.index("-")
+    history.change(Edit(at, "-", ""), by_person=False)
+    assert meant(history) == []
+    assert history.places == []
+    typed(history, history.text.rindex("user"), 4, "guest")
+    assert meant(history) == [("user", "guest")]
+    history.change(Edit(at, "", "-"))
+    typed(history, history.text.rindex("guest"), 5, "user")
+    assert meant(history) == []
+
+
 def test_lines_that_come_and_go_are_no_edits() -> None:
     new = "A new line.\n" + TEXT.replace("e-mail", "email")
     assert [(edit.old, edit.new) for edit in meant_edits(TEXT, new)] == [("e-mail", "email")] * 2
@@ -82,5 +117,8 @@ def test_any_keystrokes_are_followed(strokes: list[tuple[int, int, str]]) -> Non
     history = EditHistory(TEXT)
     for start, gone, new in strokes:
         old = history.text[start : start + gone]
-        history.change(Edit(min(start, len(history.text)), old, new))
+        history.change(Edit(min(start, len(history.text)), old, new), by_person=gone != 3)
+        if gone == 2:
+            history.settle()
+    assert all(0 <= start <= end <= len(history.text) for start, end in history.places)
     assert all(history.text[edit.start :].startswith(edit.new) for edit in history.meant())
