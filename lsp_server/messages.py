@@ -11,6 +11,8 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 
 CHANGES = "reviser/changes"
+INLINE_EDIT = "textDocument/copilotInlineEdit"
+NEXT_EDITS = "reviser/nextEdits"
 RUN = "reviser/run"
 STATUS = "reviser/status"
 TEXT = "reviser/text"
@@ -56,6 +58,44 @@ class ChangesParams:
     uri: str
     version: int
     changes: list[PendingChange]
+
+
+@attrs.frozen
+class OfferedEdit:
+    """A next edit: `old`, which stands in `range`, could become `new`, and so in as many `places` for that `reason`."""
+
+    range: types.Range
+    old: str
+    new: str
+    reason: str
+    places: int
+    confidence: float
+
+
+@attrs.frozen
+class NextEditsParams:
+    """`reviser/nextEdits`, to the editor: all next edits of a document, in positions of `version`."""
+
+    uri: str
+    version: int
+    edits: list[OfferedEdit]
+
+
+@attrs.frozen
+class InlineEdit:
+    """A next edit in the notation of `textDocument/copilotInlineEdit`; its `command` is run once it is made."""
+
+    text: str
+    range: types.Range
+    text_document: types.VersionedTextDocumentIdentifier
+    command: types.Command
+
+
+@attrs.frozen
+class InlineEdits:
+    """The answer to `textDocument/copilotInlineEdit`."""
+
+    edits: list[InlineEdit]
 
 
 @attrs.frozen
@@ -112,10 +152,16 @@ class Target:
     words: str | None = None
 
 
+_OWN: tuple[type[attrs.AttrsInstance], ...] = (
+    RunParams, PendingChange, ChangesParams, OfferedEdit, NextEditsParams, InlineEdit, InlineEdits, Status, TextResult,
+    UnreadableAnswer,
+)  # fmt: skip
+
+
 def make_converter() -> Converter:
     """The protocol's own converter, extended by the messages of this module."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
-    for kind in (RunParams, PendingChange, ChangesParams, Status, TextResult, UnreadableAnswer):
+    for kind in _OWN:
         converter.register_unstructure_hook(kind, make_dict_unstructure_fn(kind, converter, **_camel_cased(kind)))
     converter.register_structure_hook(Target, make_dict_structure_fn(Target, converter, **_camel_cased(Target)))
     return converter

@@ -18,7 +18,9 @@ from lsp_server.capabilities import Client
 from lsp_server.completion.completer import Completer
 from lsp_server.documents.document import Documents, EditorDocument, UnknownDocument
 from lsp_server.documents.sources import file_of
-from lsp_server.messages import STATUS, Status, make_converter
+from lsp_server.messages import NEXT_EDITS, STATUS, NextEditsParams, Status, make_converter
+from lsp_server.next_edits.following import NextEdits
+from lsp_server.next_edits.offers import describe
 from lsp_server.proofreading.checking import Checking
 from lsp_server.proofreading.diagnostics import Diagnostics
 from lsp_server.protocol import ReviserProtocol, invalid
@@ -53,6 +55,7 @@ class ReviserServer(LanguageServer):
         self._chosen_model: str | None = None
         self._last_status: Status | None = None
         self._told: set[str] = set()
+        self._shown_edits: dict[str, NextEditsParams] = {}
         self._preparing: asyncio.Task[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         self.worker = WorkerClient(
@@ -73,6 +76,17 @@ class ReviserServer(LanguageServer):
             self.show_status,
         )
         self.diagnostics = Diagnostics(self)
+        self.next_edits = NextEdits(
+            self.reader,
+            self.documents,
+            lambda: self.settings,
+            self.model_key,
+            self.allows,
+            self.lists,
+            self.settled,
+            self.show_next_edits,
+            self.report,
+        )
         self.checking = Checking(
             self.reader,
             self.documents,
@@ -166,7 +180,7 @@ class ReviserServer(LanguageServer):
             self.prepare()
         if self.settings.shared_engine != before.shared_engine:
             self.completer.stop()
-            self.checking.stop()
+            self._stop_reading()
             self.runs.halt("the settings changed")
             self._let_go()
             self.checking.refresh()
@@ -182,12 +196,17 @@ class ReviserServer(LanguageServer):
             self.completer.stop()
             self._let_go()
         self.checking.refresh_if_new()
+        self.next_edits.refresh()
         self.show_status()
+
+    def _stop_reading(self) -> None:
+        self.checking.stop()
+        self.next_edits.stop()
 
     async def close(self, reason: str) -> None:
         """Stop all work and close the worker."""
         self.completer.stop()
-        self.checking.stop()
+        self._stop_reading()
         self.runs.halt(reason)
         await self._close_engines()
 
@@ -228,6 +247,21 @@ class ReviserServer(LanguageServer):
             reused=self.worker.reused,
             paragraphs_read=self.checking.paragraphs_read,
         )
+
+    def show_next_edits(self, document: EditorDocument, *, paused: bool = False) -> None:
+        """Send the next edits of a document to a client that draws them, and the diagnostics for them to any.
+
+        While the user types, those that only moved are not sent again.
+        """
+        self.diagnostics.show(document)
+        if not self.client.draws_runs:
+            return
+        params = describe(document, self.next_edits.offers(document))
+        known = self._shown_edits.get(document.uri, NextEditsParams(document.uri, 0, []))
+        same = [(one.old, one.new) for one in params.edits] == [(one.old, one.new) for one in known.edits]
+        if (params.edits if paused else not same) and params != known:
+            self._shown_edits[document.uri] = params
+            self.protocol.notify(NEXT_EDITS, params)
 
     def show_status(self) -> None:
         """Send the status to a client that asked for it, if it has changed."""

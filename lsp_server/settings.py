@@ -72,6 +72,19 @@ class DiagnosticsSettings:
 
 
 @dataclass(frozen=True)
+class NextEditsSettings:
+    """What else to change after the user's edits; without a `confidence`, that of the judgement."""
+
+    enabled: bool = True
+    languages: dict[str, bool] = field(default_factory=dict)
+    confidence: float | None = None
+    delay_ms: int = 400
+
+    def allows(self, language: str) -> bool:
+        return self.enabled and self.languages.get(language, self.languages.get("*", True))
+
+
+@dataclass(frozen=True)
 class ServerSettings:
     """All settings; an editor's names are these in camelCase."""
 
@@ -90,6 +103,7 @@ class ServerSettings:
     live: LiveSettings = LiveSettings()
     revise: ReviseSettings = ReviseSettings()
     diagnostics: DiagnosticsSettings = DiagnosticsSettings()
+    next_edits: NextEditsSettings = field(default_factory=NextEditsSettings)
 
     def allows(self, uri: str, language: str) -> bool:
         """Whether the model may work in this document: by the last matching glob, else by its language."""
@@ -184,6 +198,12 @@ _DIAGNOSTICS: dict[str, Check] = {
     "kinds": _kinds,
     "delay_ms": _whole(0, 60_000),
 }
+_NEXT_EDITS: dict[str, Check] = {
+    "enabled": _switch,
+    "languages": _switches,
+    "confidence": _optional(_number(0, 1)),
+    "delay_ms": _whole(0, 60_000),
+}
 _TOP: dict[str, Check] = {
     "enabled": _switch,
     "languages": _switches,
@@ -211,6 +231,7 @@ def read_settings(data: Any) -> tuple[ServerSettings, list[str]]:
     live = _read(rest.pop("live", None), _LIVE, "live.", problems)
     revise = _read(rest.pop("revise", None), _REVISE, "revise.", problems)
     diagnostics = _read(rest.pop("diagnostics", None), _DIAGNOSTICS, "diagnostics.", problems)
+    next_edits = _read(rest.pop("nextEdits", None), _NEXT_EDITS, "nextEdits.", problems)
     if "kinds" in diagnostics:
         diagnostics["kinds"] = tuple(map(kind_of_name, diagnostics["kinds"]))
     # An empty name is how editors with forms say "none".
@@ -224,6 +245,7 @@ def read_settings(data: Any) -> tuple[ServerSettings, list[str]]:
             live=replace(LiveSettings(), **live),
             revise=replace(ReviseSettings(), **revise),
             diagnostics=replace(DiagnosticsSettings(), **diagnostics),
+            next_edits=replace(NextEditsSettings(), **next_edits),
             **values,
         ),
         problems,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _BEFORE = 16_384
 _STEP = 8_192
 
-_ENDING = re.compile(r"\r\n|\r|\n")
+LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Surroundings:
     @classmethod
     def of(cls, *parts: str) -> Surroundings:
         """The given parts of a document, with line endings as the model knows them."""
-        return cls(*(_ENDING.sub("\n", part) for part in parts))
+        return cls(*(LINE_ENDING.sub("\n", part) for part in parts))
 
     @property
     def text(self) -> str:
@@ -52,13 +52,13 @@ def surroundings(text: str, start: int, end: int, after: int) -> Surroundings:
 
 def line_ending(text: str) -> str:
     """The line ending of a document: that of its first line."""
-    found = _ENDING.search(text)
+    found = LINE_ENDING.search(text)
     return found.group() if found else "\n"
 
 
 def paragraph(text: str, offset: int) -> tuple[int, int]:
     """The start and end of the lines around a place up to the nearest blank lines."""
-    ends = [found.span() for found in _ENDING.finditer(text)]
+    ends = [found.span() for found in LINE_ENDING.finditer(text)]
     starts = [0, *(end for _, end in ends)]
     stops = [*(start for start, _ in ends), len(text)]
     here = bisect_right(starts, offset) - 1

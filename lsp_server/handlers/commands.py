@@ -14,6 +14,7 @@ from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.sources import format_of_document, source_of
 from lsp_server.documents.surroundings import paragraph
 from lsp_server.messages import ChangesParams, RunParams, Status, Target
+from lsp_server.next_edits.offers import ACCEPT, ACCEPT_ALL, FOLLOW, LABEL, REFUSE, alike
 from lsp_server.proofreading.fixes import text_edits
 from lsp_server.protocol import invalid
 from lsp_server.runs.editor import place
@@ -21,6 +22,7 @@ from lsp_server.runs.live_run import LiveRun
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
 from reviser.editor.findings import touched
+from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -107,19 +109,71 @@ async def revise_paragraph(ls: ReviserServer, *arguments: Any) -> int:
 @command("reviser.ignoreFinding")
 def ignore_finding(ls: ReviserServer, *arguments: Any) -> None:
     """Ignore a finding from now on: the one at a position or range."""
-    target = _target(ls, arguments)
-    document = ls.document(target.uri)
-    if target.range is None and target.position is None:
-        raise invalid("reviser.ignoreFinding needs a position or a range")
-    found = ls.checking.findings(document)
-    start, end = _span(document, target)
-    exact = [one for one in found if (one.start, one.end) == (start, end)]
-    here = exact or touched(found, document.slice, start, end)
+    document, target = _placed(ls, arguments, "reviser.ignoreFinding")
+    here = _at(document, target, ls.checking.findings(document))
     if not here:
         raise invalid("nothing is found here that could be ignored")
     if _change_list(lambda: ls.lists.ignore(source_of(document), document.text, here[0])) is None:
         ls.editor.say(f"{here[0].says} is ignored until the editor ends: this document has no file")
     ls.checking.leave(document)
+
+
+@command(ACCEPT)
+async def accept_next_edit(ls: ReviserServer, *arguments: Any) -> int:
+    """Make the next edit at a position or range; returns how many were made."""
+    document, offer = _offer(ls, arguments, ACCEPT)
+    return await _make(ls, document, [offer])
+
+
+@command(ACCEPT_ALL)
+async def accept_all_next_edits(ls: ReviserServer, *arguments: Any) -> int:
+    """Make all next edits that follow the same edit as the one at a position or range, as one edit; returns how many
+    were made."""
+    document, offer = _offer(ls, arguments, ACCEPT_ALL)
+    return await _make(ls, document, alike(offer, ls.next_edits.offers(document)))
+
+
+async def _make(ls: ReviserServer, document: EditorDocument, offers: list[Suggestion]) -> int:
+    if not await ls.editor.apply_all(LABEL, document, text_edits(document, offers)):
+        raise JsonRpcInternalError("the editor did not make the changes")
+    return len(offers)
+
+
+@command(REFUSE)
+def refuse_next_edit(ls: ReviserServer, *arguments: Any) -> None:
+    """Do not offer the next edit at a position or range any more, and its like less."""
+    ls.next_edits.refuse(*_offer(ls, arguments, REFUSE))
+
+
+@command(FOLLOW)
+def follow_edits(ls: ReviserServer, *arguments: Any) -> None:
+    """Look for next edits now, not at the next pause."""
+    ls.next_edits.hurry(ls.document(_target(ls, arguments).uri))
+
+
+def _offer(ls: ReviserServer, arguments: tuple[Any, ...], name: str) -> tuple[EditorDocument, Suggestion]:
+    """The next edit that a command is about."""
+    document, target = _placed(ls, arguments, name)
+    here = _at(document, target, ls.next_edits.offers(document))
+    if not here:
+        raise invalid("no next edit is offered here")
+    return document, here[0]
+
+
+def _placed(ls: ReviserServer, arguments: tuple[Any, ...], name: str) -> tuple[EditorDocument, Target]:
+    """The document and target of a command that needs a place."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri)
+    if target.range is None and target.position is None:
+        raise invalid(f"{name} needs a position or a range")
+    return document, target
+
+
+def _at(document: EditorDocument, target: Target, found: list[Suggestion]) -> list[Suggestion]:
+    """The suggestions for exactly the range of a command, else those that it touches."""
+    start, end = _span(document, target)
+    exact = [one for one in found if (one.start, one.end) == (start, end)]
+    return exact or touched(found, document.slice, start, end)
 
 
 @command("reviser.addWord")

@@ -11,11 +11,15 @@ from typing import Any, TypeVar
 from lsprotocol import types
 
 from lsp_server.capabilities import Client
-from lsp_server.documents.document import EditorDocument
+from lsp_server.documents.document import EditorDocument, EditorPosition
 from lsp_server.documents.sources import format_of_document
-from lsp_server.messages import TEXT, TextResult
+from lsp_server.messages import INLINE_EDIT, TEXT, InlineEdits, TextResult
+from lsp_server.next_edits.following import MOST_AT_ONCE
+from lsp_server.next_edits.offers import inline_edits
+from lsp_server.next_edits.offers import quick_fixes as fixes_of_next_edits
 from lsp_server.proofreading.diagnostics import hover as hover_over
 from lsp_server.proofreading.fixes import FIX_ALL, fix_all, quick_fixes
+from lsp_server.protocol import invalid
 from lsp_server.runs.editor import is_token_of, place, range_of
 from lsp_server.server import ReviserServer
 from reviser.core.counts import counted
@@ -104,6 +108,7 @@ def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
     document = ls.documents.open(item.uri, item.language_id, item.version, item.text)
     ls.editor.show_changes(document)
     ls.checking.open(document)
+    ls.next_edits.open(document)
     ls.prepare()
 
 
@@ -115,13 +120,17 @@ def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> Non
     changes = [_take(document, event) for event in params.content_changes]
     for change in changes:
         ls.checking.follow(document, change)
-    for change in ls.runs.as_sent(document, before, changes):
-        if not ls.runs.follow(document, change):
+    sent = ls.runs.as_sent(document, before, changes)
+    for change in sent:
+        ours = ls.runs.follow(document, change)
+        ls.next_edits.follow(document, change, by_person=not ours and len(sent) <= MOST_AT_ONCE)
+        if not ours:
             ls.completer.removal(document.uri).follow(change)
             ls.completer.typed()
     document.version = params.text_document.version
     ls.runs.followed(document)
     ls.checking.followed(document)
+    ls.next_edits.followed(document)
 
 
 def _take(document: EditorDocument, event: types.TextDocumentContentChangeEvent) -> Edit:
@@ -136,6 +145,7 @@ def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
     ls.runs.close(uri)
     ls.completer.close(uri)
     ls.checking.close(uri)
+    ls.next_edits.close(uri)
     ls.switches.pop(uri, None)
     ls.documents.close(uri)
     ls.diagnostics.close(uri)
@@ -236,6 +246,22 @@ async def diagnostics(ls: ReviserServer, params: types.DocumentDiagnosticParams)
     return await ls.diagnostics.answer(document, params.previous_result_id)
 
 
+@feature(INLINE_EDIT)
+async def inline_edit(ls: ReviserServer, params: Any) -> InlineEdits:
+    """The next edit that is nearest to the cursor, for clients that ask for it as they ask Copilot's server."""
+    try:
+        uri, version = params.textDocument.uri, params.textDocument.version
+        here = EditorPosition(int(params.position.line), int(params.position.character))
+    except (AttributeError, TypeError, ValueError):
+        raise invalid(f'{INLINE_EDIT} needs a "textDocument" with "uri" and "version", and a "position"') from None
+    document = ls.document(uri)
+    if ls.next_edits.is_on(document):
+        await ls.next_edits.settled(document)
+    if version != document.version or ls.documents.get(uri) is not document:
+        return InlineEdits([])
+    return inline_edits(document, ls.next_edits.offers(document), document.offset(here))
+
+
 @feature(types.TEXT_DOCUMENT_HOVER)
 def hover(ls: ReviserServer, params: types.HoverParams) -> types.Hover | None:
     """The finding under the mouse pointer."""
@@ -261,6 +287,9 @@ def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[type
     if _fits(types.CodeActionKind.QuickFix, wanted):
         here = touched(found, document.slice, start, end)
         actions += quick_fixes(document, here, found, ls.editor.workspace_edit)
+        offers = ls.next_edits.offers(document)
+        offered = touched(offers, document.slice, start, end)
+        actions += fixes_of_next_edits(document, offered, offers, ls.editor.workspace_edit)
     if _fits(types.CodeActionKind.RefactorRewrite, wanted):
         actions += _rewrites(ls, document, params)
     if _fits(FIX_ALL, wanted):

@@ -6,20 +6,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from lsp_server.documents.document import Documents, EditorDocument
 from lsp_server.documents.sources import format_of_document, source_of
 from lsp_server.settings import ServerSettings
 from lsp_server.worker.client import WorkerClient
+from lsp_server.worker.pauses import PausedWork
 from lsp_server.worker.tasks import Event, ModelKey, ReadingTask
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import MOST, excerpt, whole_characters
 from reviser.editor.findings import Findings
 from reviser.editor.lists import Lists
-from reviser.proofreading.suggestion import WORD, Kind, Suggestion
+from reviser.proofreading.suggestion import WORD, Suggestion
 from reviser.prose import Format
 
 
@@ -29,8 +30,6 @@ class _State:
 
     findings: Findings = field(default_factory=Findings)
     near: int = 0
-    # When to read it again; None if that is done or under way.
-    due: float | None = None
     read: tuple[int, int] = (0, 0)
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -56,14 +55,10 @@ class Checking:
         self._key = key
         self._allows = allows
         self._lists = lists
-        self._ready = ready
         self._show = show
         self._report = report
         self._states: dict[str, _State] = {}
-        self._work: asyncio.Task[None] | None = None
-        self._reading: asyncio.Task[None] | None = None
-        self._read_uri = ""
-        self._news = asyncio.Event()
+        self._pauses = PausedWork(ready, self._read)
         self._basis: object = None
         self.paragraphs_read = 0
 
@@ -78,7 +73,7 @@ class Checking:
         state = self._states.pop(uri, None)
         if state:
             state.done.set()
-            self._give_up(uri)
+            self._pauses.give_up(uri)
 
     def follow(self, document: EditorDocument, change: Edit) -> None:
         """Apply a change of a document to its findings."""
@@ -96,7 +91,7 @@ class Checking:
         state = self._states.get(document.uri)
         if state is None or document.length <= MOST or state.read[0] <= offset <= state.read[1]:
             return
-        if state.due is None and self._read_uri != document.uri:
+        if not self._pauses.is_for(document.uri):
             state.near = offset
             self._schedule(document.uri)
 
@@ -118,10 +113,7 @@ class Checking:
 
     def stop(self) -> None:
         """Cancel all checks."""
-        for task in (self._work, self._reading):
-            if task is not None:
-                task.cancel()
-        self._work, self._reading, self._read_uri = None, None, ""
+        self._pauses.stop()
         for state in self._states.values():
             state.done.set()
 
@@ -175,41 +167,14 @@ class Checking:
         if state is None or document is None:
             return
         if not self.is_on(document):
-            state.due = None
             state.done.set()
-            self._give_up(uri)
+            self._pauses.give_up(uri)
             return
-        loop = asyncio.get_running_loop()
-        state.due = loop.time() + self._settings().diagnostics.delay_ms / 1000
         state.done.clear()
-        self._give_up(uri)
-        self._news.set()
-        if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._read_all())
-
-    def _give_up(self, uri: str) -> None:
-        if self._reading is not None and self._read_uri == uri:
-            self._reading.cancel()
-
-    async def _read_all(self) -> None:
-        """Check documents as they become due, until there are none."""
-        await self._ready()
-        loop = asyncio.get_running_loop()
-        while due := [(one.due, uri) for uri, one in self._states.items() if one.due is not None]:
-            when, uri = min(due)
-            self._news.clear()
-            if when > loop.time():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), when - loop.time())
-                continue
-            self._read_uri = uri
-            self._reading = asyncio.create_task(self._read(uri))
-            await asyncio.wait([self._reading])
-            self._read_uri, self._reading = "", None
+        self._pauses.schedule(uri, self._settings().diagnostics.delay_ms)
 
     async def _read(self, uri: str) -> None:
         document, state = self._documents[uri], self._states[uri]
-        state.due = None
         if not self.is_on(document):
             state.done.set()
             return
@@ -222,13 +187,8 @@ class Checking:
             state.read = (start, end)
         except ReviserError as error:
             self._report(str(error))
-        except asyncio.CancelledError:
-            # A check that was cancelled for another of the same text is started again.
-            if state.due is None and self.is_on(document):
-                state.due = asyncio.get_running_loop().time()
-            raise
         finally:
-            if state.due is None:
+            if not self._pauses.waits(uri):
                 state.done.set()
 
     def _take(self, document: EditorDocument, state: _State, event: Event, start: int) -> None:
@@ -236,7 +196,7 @@ class Checking:
             return
         self.paragraphs_read += event.fresh
         spans = [(start + first, start + last) for first, last in event.spans]
-        found = [_suggestion(start, *one) for one in event.changes]
+        found = event.suggestions(start)
         text = document.text
         if state.findings.take(spans, [f for f in found if text.startswith(f.old, f.start)]):
             self._show(document)
@@ -266,7 +226,7 @@ class Checking:
         state.near = start
         low, high = excerpt(document.text, start, format_of_document(document))
         end = min(end, high)
-        self._give_up(document.uri)
+        self._pauses.interrupt(document.uri)
         async with aclosing(self._worker.write(self._task(document, low, high))) as events:
             async for event in events:
                 if document.version != version or self._states.get(document.uri) is not state:
@@ -278,8 +238,3 @@ class Checking:
                     break
         found = self._wanted(document, state)
         return [one for one in found if start <= one.start and one.end <= end]
-
-
-def _suggestion(low: int, start: int, old: str, new: str, confidence: float, kind: str) -> Suggestion:
-    """A suggestion from a worker's event about a part of a document that begins at `low`."""
-    return Suggestion(Edit(low + start, old, new), Kind(kind), confidence)

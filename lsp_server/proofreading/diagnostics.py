@@ -17,6 +17,7 @@ from lsp_server.runs.editor import range_of
 from reviser.proofreading.suggestion import Suggestion, quoted
 
 SOURCE = "reviser"
+NEXT_EDIT = "next edit"
 # Editors draw hints faintly, if at all: these are matters of style more often than mistakes.
 _HINTS = frozenset({"punctuation", "case", "word order", "other"})
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s|(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
@@ -32,12 +33,13 @@ _REST = 4
 
 
 def diagnostic(document: EditorDocument, finding: Suggestion, *, related: bool) -> types.Diagnostic:
-    hint = finding.kind in _HINTS
+    """A finding as editors know it; one with a reason is a next edit, and no mistake."""
+    hint = finding.reason or finding.kind in _HINTS
     return types.Diagnostic(
         range=range_of(document, *finding.shown(document.slice)),
-        message=f"{finding.says} ({finding.kind})",
+        message=f"{finding.reason}: {finding.says}" if finding.reason else f"{finding.says} ({finding.kind})",
         severity=types.DiagnosticSeverity.Hint if hint else types.DiagnosticSeverity.Information,
-        code=finding.kind,
+        code=NEXT_EDIT if finding.reason else finding.kind,
         source=SOURCE,
         related_information=_related(document, finding) if related else None,
         data={"old": finding.old, "new": finding.new, "kind": finding.kind, "confidence": round(finding.confidence, 4)},
@@ -65,6 +67,14 @@ def hover(document: EditorDocument, finding: Suggestion) -> types.Hover:
     return types.Hover(content, range_of(document, *finding.shown(document.slice)))
 
 
+class OfferedEdits(Protocol):
+    """The next edits of all documents, of which diagnostics are made too."""
+
+    def offers(self, document: EditorDocument) -> list[Suggestion]: ...
+    def revision(self, document: EditorDocument) -> int: ...
+    async def settled(self, document: EditorDocument) -> None: ...
+
+
 class DiagnosticsHost(Protocol):
     """The parts of the server that diagnostics are made from and sent through."""
 
@@ -74,6 +84,8 @@ class DiagnosticsHost(Protocol):
     def documents(self) -> Documents: ...
     @property
     def checking(self) -> Checking: ...
+    @property
+    def next_edits(self) -> OfferedEdits: ...
 
     def text_document_publish_diagnostics(self, params: types.PublishDiagnosticsParams) -> None: ...
     def workspace_diagnostic_refresh(self, params: None) -> object: ...
@@ -83,7 +95,7 @@ class DiagnosticsHost(Protocol):
 class _SentDiagnostics:
     """The diagnostics that an editor has received of a document, and the revision of their positions."""
 
-    texts: list[tuple[str, str]]
+    texts: list[tuple[str, str, str]]
     revision: int
 
 
@@ -104,7 +116,7 @@ class Diagnostics:
     def _of(self, document: EditorDocument) -> list[types.Diagnostic]:
         """The diagnostics of a document, recorded as sent to the editor."""
         began = time.monotonic()
-        found = self._server.checking.findings(document)
+        found = self._shown(document)
         self._told[document.uri] = self._now(document, found)
         related = self._server.client.shows_related
         items = [diagnostic(document, one, related=related) for one in found]
@@ -112,9 +124,18 @@ class Diagnostics:
         self._free_at = now + _REST * (now - began)
         return items
 
+    def _shown(self, document: EditorDocument) -> list[Suggestion]:
+        """The mistakes, and the next edits that do not correct one of them."""
+        mistakes = self._server.checking.findings(document)
+        edits = {one.edit for one in mistakes}
+        return [*mistakes, *(one for one in self._server.next_edits.offers(document) if one.edit not in edits)]
+
+    def _revision(self, document: EditorDocument) -> int:
+        # Both count with the same counter.
+        return max(self._server.checking.revision(document), self._server.next_edits.revision(document))
+
     def _now(self, document: EditorDocument, found: list[Suggestion]) -> _SentDiagnostics:
-        texts = [(one.old, one.new) for one in found]
-        return _SentDiagnostics(texts, self._server.checking.revision(document))
+        return _SentDiagnostics([(one.old, one.new, one.reason) for one in found], self._revision(document))
 
     def _rest(self) -> float:
         """Seconds until diagnostics may be computed again."""
@@ -122,17 +143,17 @@ class Diagnostics:
 
     async def answer(self, document: EditorDocument, known: str | None) -> types.DocumentDiagnosticReport:
         """The diagnostics of a document; if the editor cannot be told of later ones, after the check is complete."""
-        client, checking = self._server.client, self._server.checking
+        client = self._server.client
         if not client.pulls_diagnostics:
             return types.RelatedFullDocumentDiagnosticReport([])
         if not client.refreshes_diagnostics:
-            await checking.settled(document)
+            await asyncio.gather(self._server.checking.settled(document), self._server.next_edits.settled(document))
         # Meanwhile an editor cancels the request if the user types on.
-        while str(checking.revision(document)) != known and (rest := self._rest()):
+        while str(self._revision(document)) != known and (rest := self._rest()):
             await asyncio.sleep(rest)
         if self._server.documents.get(document.uri) is not document:
             return types.RelatedFullDocumentDiagnosticReport([])
-        id = str(checking.revision(document))
+        id = str(self._revision(document))
         if id == known:
             return types.RelatedUnchangedDocumentDiagnosticReport(id)
         return types.RelatedFullDocumentDiagnosticReport(self._of(document), result_id=id)
@@ -186,7 +207,7 @@ class Diagnostics:
 
     def _is_news(self, document: EditorDocument, *, moves: bool) -> bool:
         """Whether the editor's diagnostics are out of date; findings that only moved count if `moves` is true."""
-        now = self._now(document, self._server.checking.findings(document))
+        now = self._now(document, self._shown(document))
         told = self._told.get(document.uri, _SentDiagnostics([], 0))
         if now.texts != told.texts:
             return True

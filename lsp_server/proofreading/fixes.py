@@ -35,16 +35,16 @@ def quick_fixes(
 ) -> Iterator[types.CodeAction]:
     """The code actions for the findings `here`, first those for one finding, then those for several."""
     for one in here:
-        yield _fix(document, f"Fix: {_short(one.says)}", [one], edit, [one])
+        yield code_action(document, f"Fix: {_short(one.says)}", [one], [one], edit)
     for one in here:
         yield from _leave(document, one)
     for kind in dict.fromkeys(one.kind for one in here):
         same = [one for one in everywhere if one.kind == kind]
         if len(same) > 1:
-            yield _fix(document, f"Fix all of the kind “{kind}” ({len(same)})", same, edit)
+            yield code_action(document, f"Fix all of the kind “{kind}” ({len(same)})", [], same, edit)
     if here and len(everywhere) > 1:
         title = f"Fix all in the document ({len(everywhere)})"
-        yield _fix(document, title, everywhere, edit)
+        yield code_action(document, title, [], everywhere, edit)
 
 
 def fix_all(
@@ -58,25 +58,28 @@ def fix_all(
         )
 
 
-def _fix(
+def code_action(
     document: EditorDocument,
     title: str,
-    findings: Sequence[Suggestion],
-    edit: WorkspaceEdit,
-    about: Sequence[Suggestion] = (),
+    about: Sequence[Suggestion],
+    made: Sequence[Suggestion] = (),
+    edit: WorkspaceEdit | None = None,
+    command: types.Command | None = None,
 ) -> types.CodeAction:
+    """A quick fix for the findings that it is `about`; it makes some of them as one edit, or runs a command."""
     return types.CodeAction(
         title=title,
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[diagnostic(document, one, related=False) for one in about] or None,
-        is_preferred=bool(about) or None,
-        edit=edit(document, text_edits(document, findings)),
+        is_preferred=(bool(about) and list(made) == list(about)) or None,
+        edit=edit(document, text_edits(document, made)) if edit else None,
+        command=command,
     )
 
 
 def _leave(document: EditorDocument, finding: Suggestion) -> Iterator[types.CodeAction]:
     """Code actions that ignore a finding here, or add its word to a list if it is unknown."""
-    place = {"uri": document.uri, "range": _as_json(document, finding)}
+    place = {"uri": document.uri, "range": place_of(document, finding)}
     offers: list[tuple[str, str, Mapping[str, object]]] = [
         (f"Ignore here: {_short(finding.says)}", "reviser.ignoreFinding", place)
     ]
@@ -86,15 +89,11 @@ def _leave(document: EditorDocument, finding: Suggestion) -> Iterator[types.Code
             title = f"Add {quoted(unknown)} to {whose} words"
             offers.append((title, "reviser.addWord", word | {"words": owner}))
     for title, command, argument in offers:
-        yield types.CodeAction(
-            title=title,
-            kind=types.CodeActionKind.QuickFix,
-            diagnostics=[diagnostic(document, finding, related=False)],
-            command=types.Command(title, command, arguments=[argument]),
-        )
+        yield code_action(document, title, [finding], command=types.Command(title, command, arguments=[argument]))
 
 
-def _as_json(document: EditorDocument, finding: Suggestion) -> dict[str, object]:
+def place_of(document: EditorDocument, finding: Suggestion) -> dict[str, object]:
+    """The range of a finding's old text, as an argument of a command."""
     places = [document.place(at) for at in (finding.start, finding.end)]
     first, last = ({"line": at.line, "character": at.column} for at in places)
     return {"start": first, "end": last}

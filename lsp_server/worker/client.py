@@ -20,6 +20,7 @@ from pathlib import Path
 from lsp_server.worker.tasks import (
     LINE_LIMIT,
     Event,
+    FollowingTask,
     LoadingTask,
     ModelKey,
     Order,
@@ -116,10 +117,11 @@ class WorkerClient:
         self._changed()
 
     async def write(self, task: Order) -> AsyncGenerator[Event, None]:
-        """Yields the events of a task, whose model is loaded first. Leaving the iteration early cancels the task
-        between two actions.
+        """Yields the events of a task, whose model, if it needs one, is loaded first. Leaving the iteration early
+        cancels the task between two actions.
         """
-        await self.load(task.key)
+        if not isinstance(task, FollowingTask) or task.asks_model:
+            await self.load(task.key)
         self.tasks += 1
         async with contextlib.aclosing(self._events(await self._connect(), task)) as events:
             async for event in events:

@@ -1,7 +1,8 @@
 """The worker process: it loads models on demand and carries out one task at a time.
 
-It serves one language server through its standard streams, or several through a local socket that only its owner may
-open. It ends when the last of them has disconnected.
+What needs no model waits for none: it is carried out in a thread of its own. The process serves one language server
+through its standard streams, or several through a local socket that only its owner may open. It ends when the last of
+them has disconnected.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lsp_server.worker.readers import evaluated_by, read, revise
+from lsp_server.worker.readers import evaluated_by, follow, read, revise
 from lsp_server.worker.tasks import (
     Event,
+    FollowingTask,
     LoadingTask,
     ModelKey,
     Order,
@@ -57,11 +59,13 @@ class Peer:
     cancelled: set[int] = field(default_factory=set)
     gone: bool = False
     sessions: OrderedDict[tuple[ModelKey, str], Session] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, event: Event) -> None:
         try:
-            self.writer.write(encode_event(event))
-            self.writer.flush()
+            with self.lock:
+                self.writer.write(encode_event(event))
+                self.writer.flush()
         except (OSError, ValueError):
             self.gone = True
 
@@ -71,12 +75,14 @@ class Peer:
 
 
 class Worker:
-    """A worker that receives tasks from peers in one thread each, and carries them out in one."""
+    """A worker that receives tasks from peers in one thread each, and carries them out in two: with a model, and
+    without."""
 
     def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
         self._load = load
         self._engines: dict[ModelKey, Engine] = {}
         self._orders: queue.SimpleQueue[tuple[Peer, Order]] = queue.SimpleQueue()
+        self._light_orders: queue.SimpleQueue[tuple[Peer, Order]] = queue.SimpleQueue()
         self._peers: set[Peer] = set()
         self._change = threading.Condition()
         self._readers: dict[ModelKey, EditorReader] = {}
@@ -91,9 +97,13 @@ class Worker:
         return thread
 
     def work(self) -> None:
-        """Carry out tasks, one at a time, for ever."""
+        """Carry out tasks, of those with a model one at a time, for ever."""
+        threading.Thread(target=self._answer_all, args=(self._light_orders,), daemon=True).start()
+        self._answer_all(self._orders)
+
+    def _answer_all(self, orders: queue.SimpleQueue[tuple[Peer, Order]]) -> None:
         while True:
-            self._answer(*self._orders.get())
+            self._answer(*orders.get())
 
     def wait_until_left(self, grace: float) -> None:
         """Return once no peer has been connected for `grace` seconds."""
@@ -109,6 +119,8 @@ class Worker:
                 order = decode_order(line)
                 if isinstance(order, int):
                     peer.cancelled.add(order)
+                elif isinstance(order, FollowingTask) and not order.asks_model:
+                    self._light_orders.put((peer, order))
                 else:
                     self._orders.put((peer, order))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -125,8 +137,13 @@ class Worker:
             if not peer.wants(task):
                 peer.send(Event(task.id, "done", ending="cancelled"))
                 return
+            if isinstance(task, FollowingTask) and not task.asks_model:
+                follow(task, None, peer.send, lambda: peer.wants(task))
+                return
             engine = self._engine(peer, task.key)
-            if isinstance(task, LoadingTask):
+            if isinstance(task, FollowingTask):
+                follow(task, self._readers[task.key], peer.send, lambda: peer.wants(task))
+            elif isinstance(task, LoadingTask):
                 peer.send(Event(task.id, "done", ending="stop"))
             elif isinstance(task, WritingTask) and _proofreads(task, engine):
                 revise(task, self._readers[task.key], peer.send, lambda: peer.wants(task))

@@ -1,7 +1,8 @@
 """The messages between the server and the worker process: one JSON object a line.
 
-The server sends a `LoadingTask`, a `WritingTask`, a `ReadingTask`, a `SuggestingTask`, or the id of a task to cancel.
-The engine answers each task with one event for each action, or for the findings in a part of a text, and a last one.
+The server sends a `LoadingTask`, a `WritingTask`, a `ReadingTask`, a `SuggestingTask`, a `FollowingTask`, or the id of
+a task to cancel. The engine answers each task with one event for each action, or for the findings in a part of a text,
+and a last one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from reviser.core.edits import Edit
+from reviser.proofreading.suggestion import Kind, Suggestion
 
 # Bytes; more than any task needs, so a longer line is invalid.
 LINE_LIMIT = 1 << 24
@@ -88,6 +90,28 @@ class SuggestingTask:
 
 
 @dataclass(frozen=True)
+class FollowingTask:
+    """Suggest what else a person would change in `text`, from character `first` to `last`.
+
+    `made` are the edits in it, the latest last, each with its place, old and new text, `elsewhere` those in other
+    texts and `refused` what was refused: see `reviser.next_edits.following.EditedDocument`. A model is only loaded and
+    asked with `asks_model`.
+    """
+
+    id: int
+    key: ModelKey
+    text: str
+    format: str
+    made: tuple[tuple[int, str, str], ...]
+    elsewhere: tuple[tuple[str, ...], ...]
+    refused: tuple[tuple[str, ...], ...]
+    confidence: float | None
+    first: int
+    last: int
+    asks_model: bool = False
+
+
+@dataclass(frozen=True)
 class LoadingTask:
     """Load a model; done when it can be used."""
 
@@ -95,12 +119,12 @@ class LoadingTask:
     key: ModelKey
 
 
-Order = WritingTask | ReadingTask | SuggestingTask | LoadingTask
+Order = WritingTask | ReadingTask | SuggestingTask | FollowingTask | LoadingTask
 """What is worked on, and answered by events."""
 
 
-# A finding in a text: its offset, the old text, the new text, the confidence, and the kind.
-FoundChange = tuple[int, str, str, float, str]
+# A finding in a text: its offset, the old text, the new text, the confidence, the kind, and the reason.
+FoundChange = tuple[int, str, str, float, str, str]
 
 
 @dataclass(frozen=True)
@@ -142,6 +166,13 @@ class Event:
     text: str = ""
     texts: Sequence[str] = ()
 
+    def suggestions(self, low: int = 0) -> list[Suggestion]:
+        """The changes that were found in a part of a document which begins at character `low`."""
+        return [
+            Suggestion(Edit(low + start, old, new), Kind(kind), confidence, reason)
+            for start, old, new, confidence, kind, reason in self.changes
+        ]
+
     @property
     def is_last(self) -> bool:
         return self.kind in ("done", "failed")
@@ -151,6 +182,7 @@ _NAMES: dict[type[Order], str] = {
     WritingTask: "write",
     ReadingTask: "read",
     SuggestingTask: "suggest",
+    FollowingTask: "follow",
     LoadingTask: "load",
 }
 
@@ -190,6 +222,10 @@ def decode_order(line: bytes) -> Order | int:
     if "suggest" in message:
         fields = message["suggest"]
         return SuggestingTask(**(fields | {"key": ModelKey(**fields["key"])}))
+    if "follow" in message:
+        fields = message["follow"]
+        lists = {name: tuple(map(tuple, fields[name])) for name in ("made", "elsewhere", "refused")}
+        return FollowingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "load" in message:
         fields = message["load"]
         return LoadingTask(fields["id"], ModelKey(**fields["key"]))

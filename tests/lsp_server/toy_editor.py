@@ -76,7 +76,7 @@ class ToyEditor:
         # What the model does is the same at every run of a test; when it does it is not.
         usual = {"model": str(model), "live": live, "revise": revise, "seed": 1}
         # Reading what is typed would cost every test an engine more.
-        usual["diagnostics"] = {"enabled": False}
+        usual["diagnostics"] = usual["nextEdits"] = {"enabled": False}
         # A model of random weights is sure of nothing.
         usual["completion"] = {"confidence": 0}
         self.settings: Any = usual | (settings or {})
