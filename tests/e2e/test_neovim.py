@@ -18,6 +18,8 @@ from reviser import __version__
 from tests.e2e.neovim import PLUGIN, ROOT, Neovim, find_neovim, neovim
 from tests.e2e.terminal import Terminal
 from tests.lsp_server.models import save_tiny_model
+from tests.lsp_server.next_edits.conftest import EDITED as RENAMED
+from tests.lsp_server.next_edits.conftest import TEXT as TERMS
 from tests.lsp_server.proofreading.conftest import FIXED, taught_editor_model
 from tests.lsp_server.proofreading.conftest import TEXT as MISTAKEN
 
@@ -621,3 +623,71 @@ def test_the_paragraph_at_the_cursor_is_mended_in_one_step(proofread: Neovim) ->
     editor.wait(lambda: editor.text == text.replace("teh", "the"))
     editor.keys("u")
     editor.wait(lambda: editor.text == text)
+
+
+@pytest.fixture
+def following(model: Path, tmp_path: Path) -> Iterator[Neovim]:
+    """An editor in which the user has changed one "e-mail" to "email" and paused."""
+    draft = tmp_path / "draft.md"
+    draft.write_text(TERMS)
+    settings = {
+        "model": str(model),
+        "completion": {"enabled": False},
+        "diagnostics": {"enabled": False},
+        "nextEdits": {"delayMs": 50, "confidence": 0.3},
+    }
+    assert NEOVIM
+    with neovim(NEOVIM, tmp_path, draft, settings) as editor:
+        editor.keys("3G0f-x")
+        editor.wait(lambda: len(offers(editor)) == 5)
+        assert editor.text == RENAMED.rstrip("\n")
+        yield editor
+
+
+def offers(editor: Neovim) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = editor.lua("require('reviser.next_edits').list()")
+    return found
+
+
+def test_a_next_edit_is_shown_visited_made_and_undone(following: Neovim) -> None:
+    marks = following.marks("reviser.next_edits")
+    assert [mark["virt_text"][0][0] for mark in marks if "virt_text" in mark] == ["email"] * 5
+    assert [mark["hl_group"] for mark in marks if "hl_group" in mark] == ["ReviserOld"] * 5
+    following.keys("<M-j>")
+    following.wait(lambda: following.lua("vim.api.nvim_win_get_cursor(0)") == [3, 23])
+    following.keys("<M-a>")
+    made = RENAMED.replace("Each e-mail", "Each email").rstrip("\n")
+    following.wait(lambda: following.text == made)
+    following.wait(lambda: len(offers(following)) == 4)
+    following.keys("u")
+    following.wait(lambda: following.text == RENAMED.rstrip("\n"))
+    # What was undone is not offered again.
+    following.keys("Go<Esc>")
+    following.wait(lambda: 0 < len(offers(following)) < 5)
+    assert [2, 23] not in [
+        [one["range"]["start"]["line"], one["range"]["start"]["character"]] for one in offers(following)
+    ]
+
+
+def test_all_next_edits_are_made_in_one_step_from_insert_mode(following: Neovim) -> None:
+    following.keys("A Yes.<M-A>")
+    made = RENAMED.replace("e-mail", "email").replace("`email`", "`e-mail`").replace("is code.", "is code. Yes.")
+    following.wait(lambda: following.text == made.rstrip("\n"))
+    following.wait(lambda: not offers(following))
+    following.keys("<Esc>u")
+    following.wait(lambda: following.text == RENAMED.replace("is code.", "is code. Yes.").rstrip("\n"))
+
+
+def test_a_refused_next_edit_is_gone_and_its_keys_with_the_last(following: Neovim) -> None:
+    following.keys("<M-x>")
+    following.wait(lambda: 0 < len(offers(following)) < 5)
+    following.keys(":Reviser take all<CR>")
+    following.wait(lambda: not offers(following))
+    assert "Each e-mail" in following.text
+    assert following.lua("vim.fn.maparg('<M-j>', 'n')") == ""
+
+
+def test_an_undone_edit_takes_its_next_edits_along(following: Neovim) -> None:
+    following.keys("u")
+    following.wait(lambda: following.text == TERMS.rstrip("\n") and not offers(following))
+    assert following.marks("reviser.next_edits") == []

@@ -60,6 +60,7 @@ function M.attach(buffer)
       ["workspace/applyEdit"] = live.apply_edit,
       ["reviser/run"] = live.on_run,
       ["reviser/status"] = live.on_status,
+      ["reviser/nextEdits"] = require("reviser.next_edits").on_next_edits,
       ["reviser/changes"] = require("reviser.changes").on_changes,
     },
   }, {

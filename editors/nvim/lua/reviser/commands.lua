@@ -1,6 +1,7 @@
 --- The command `:Reviser` and its subcommands.
 local changes = require("reviser.changes")
 local client = require("reviser.client")
+local edits = require("reviser.next_edits")
 
 local M = {}
 
@@ -60,6 +61,12 @@ M.list = {
   end,
   next = changes.next,
   previous = changes.previous,
+  jump = edits.jump,
+  take = function(command)
+    local all = command.fargs[2] == "all"
+    (all and edits.accept_all or edits.accept)()
+  end,
+  refuse = edits.refuse,
   undo = function()
     client.command("undo", { uri = uri() })
   end,
@@ -99,7 +106,7 @@ function M.run(command)
 end
 
 function M.complete(lead, line)
-  local decides = line:match("Reviser%s+accept%s") or line:match("Reviser%s+reject%s")
+  local decides = line:match("Reviser%s+accept%s") or line:match("Reviser%s+reject%s") or line:match("Reviser%s+take%s")
   local found = vim.tbl_filter(function(name)
     return vim.startswith(name, lead)
   end, decides and { "all" } or vim.tbl_keys(M.list))

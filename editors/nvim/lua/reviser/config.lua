@@ -22,6 +22,11 @@ M.defaults = {
     previous_change = "[v",
     keep_change = "<M-y>",
     put_back_change = "<M-n>",
+    -- In normal and insert mode, in a buffer in which next edits are offered.
+    next_edit = "<M-j>",
+    accept_edit = "<M-a>",
+    accept_all_edits = "<M-A>",
+    refuse_edit = "<M-x>",
   },
 }
 

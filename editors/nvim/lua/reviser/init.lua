@@ -89,6 +89,7 @@ function M.setup(options)
     group = group,
     callback = function(event)
       require("reviser.changes").forget(event.buf)
+      require("reviser.next_edits").forget(event.buf)
     end,
   })
   local keys = config.values.keys
