@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import type { Changes } from './changes';
 import { findServer } from './finding';
+import type { NextEdits } from './nextEdits';
 import type { RunNews, Status, Target } from './protocol';
 import { isServed } from './scope';
 import type { Server } from './server';
@@ -16,6 +17,7 @@ type Command = (target?: Target) => Promise<unknown> | void;
 export function registerCommands(
   server: Server,
   changes: Changes,
+  nextEdits: NextEdits,
   refresh: () => Promise<void>,
 ): vscode.Disposable {
   const decide = (command: string) => (target?: Target) => decideAbout(server, changes, command, target);
@@ -39,6 +41,9 @@ export function registerCommands(
     putBackAllChanges: (target) => aboutRun(server, 'reviser.rejectAllChanges', target),
     nextChange: () => changes.go(here(), 1),
     previousChange: () => changes.go(here(), -1),
+    nextEdit: () => (nextEdits.jump(here()) ? undefined : aboutEdit(server, nextEdits, 'reviser.acceptNextEdit')),
+    nextEditEverywhere: () => aboutEdit(server, nextEdits, 'reviser.acceptAllNextEdits'),
+    dropNextEdit: () => aboutEdit(server, nextEdits, 'reviser.refuseNextEdit'),
     stopWriting: () => (server.isUp ? server.execute('reviser.stop') : undefined),
     undoRun: () => aboutRun(server, 'reviser.undo'),
     rejectRun: () => aboutRun(server, 'reviser.reject'),
@@ -125,6 +130,16 @@ async function decideAbout(
   const place = { uri: editor.document.uri.toString(), position: editor.selection.active };
   await aboutRun(server, command, place);
   changes.go(editor, 1);
+}
+
+/** Decide about the next edit that is shown. */
+async function aboutEdit(server: Server, nextEdits: NextEdits, command: string): Promise<void> {
+  const editor = here();
+  const range = nextEdits.shown(editor);
+  if (range && server.isUp) {
+    const { start, end } = range;
+    await server.execute(command, { uri: editor.document.uri.toString(), range: { start, end } });
+  }
 }
 
 async function setEnabled(

@@ -6,6 +6,7 @@ import { registerCommands } from './commands';
 import { Drawing } from './drawing';
 import { RunEdits } from './edits';
 import { watchPython } from './finding';
+import { NextEdits } from './nextEdits';
 import { isUnderWay, type RunNews, type Status } from './protocol';
 import { SCHEMES, isForReviser, isServed } from './scope';
 import { Server, type Condition } from './server';
@@ -19,20 +20,23 @@ class Reviser {
   private readonly server = new Server(this.edits);
   private readonly drawing = new Drawing();
   private readonly changes = new Changes(SCHEMES);
+  private readonly nextEdits = new NextEdits();
   private readonly bar = new StatusBar();
   private status: Status | undefined;
   private enabledHere = true;
   private isSwitchedOn = false;
 
   constructor(context: vscode.ExtensionContext) {
-    const { server, drawing, changes, bar } = this;
+    const { server, drawing, changes, nextEdits, bar } = this;
     context.subscriptions.push(
       drawing,
       changes,
+      nextEdits,
       bar,
-      registerCommands(server, changes, () => this.askAboutDocument()),
+      registerCommands(server, changes, nextEdits, () => this.askAboutDocument()),
       server.onRun((news) => this.takeRun(news)),
       server.onChanges((news) => changes.show(news)),
+      server.onNextEdits((news) => nextEdits.show(news)),
       server.onStatus((status) => this.takeStatus(status)),
       server.onDidChangeCondition((condition) => this.takeCondition(condition)),
       // The server applies the settings once it has this answer.
@@ -136,6 +140,7 @@ class Reviser {
       this.setWriting(false);
       this.drawing.clear();
       this.changes.clear();
+      this.nextEdits.clear();
     }
     if (condition.state === 'missing') {
       this.bar.show(condition);

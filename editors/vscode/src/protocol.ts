@@ -3,6 +3,7 @@
 import type { Position, Range } from 'vscode-languageclient/node';
 
 export const CHANGES = 'reviser/changes';
+export const NEXT_EDITS = 'reviser/nextEdits';
 export const RUN = 'reviser/run';
 export const STATUS = 'reviser/status';
 
@@ -30,6 +31,13 @@ export interface ChangesNews {
   uri: string;
   version: number;
   changes: { id: string; runId: string; range: Range; old: string; new: string }[];
+}
+
+/** All next edits that are offered in a document, in positions of that version of it. */
+export interface NextEditsNews {
+  uri: string;
+  version: number;
+  edits: { range: Range; old: string; new: string; reason: string; places: number; confidence: number }[];
 }
 
 export interface Status {

@@ -13,7 +13,17 @@ import {
 } from 'vscode-languageclient/node';
 import type { RunEdits } from './edits';
 import { findServer } from './finding';
-import { CHANGES, RUN, STATUS, type ChangesNews, type RunNews, type Status, type Target } from './protocol';
+import {
+  CHANGES,
+  NEXT_EDITS,
+  RUN,
+  STATUS,
+  type ChangesNews,
+  type NextEditsNews,
+  type RunNews,
+  type Status,
+  type Target,
+} from './protocol';
 import { SCHEMES } from './scope';
 import { Suggestions } from './suggestions';
 
@@ -54,12 +64,14 @@ export class Server implements vscode.Disposable {
   private readonly conditionChanged = new vscode.EventEmitter<Condition>();
   private readonly runNews = new vscode.EventEmitter<RunNews>();
   private readonly changesNews = new vscode.EventEmitter<ChangesNews>();
+  private readonly nextEditsNews = new vscode.EventEmitter<NextEditsNews>();
   private readonly statusNews = new vscode.EventEmitter<Status>();
   private readonly settingsTaken = new vscode.EventEmitter<void>();
 
   readonly onDidChangeCondition = this.conditionChanged.event;
   readonly onRun = this.runNews.event;
   readonly onChanges = this.changesNews.event;
+  readonly onNextEdits = this.nextEditsNews.event;
   readonly onStatus = this.statusNews.event;
   /** Fires when the server has asked for the settings. */
   readonly onSettings = this.settingsTaken.event;
@@ -106,6 +118,7 @@ export class Server implements vscode.Disposable {
       this.conditionChanged,
       this.runNews,
       this.changesNews,
+      this.nextEditsNews,
       this.statusNews,
       this.settingsTaken,
     ).dispose();
@@ -140,6 +153,7 @@ export class Server implements vscode.Disposable {
     client.registerFeature(new DrawsRuns());
     client.onNotification(RUN, (news: RunNews) => this.runNews.fire(news));
     client.onNotification(CHANGES, (news: ChangesNews) => this.changesNews.fire(news));
+    client.onNotification(NEXT_EDITS, (news: NextEditsNews) => this.nextEditsNews.fire(news));
     client.onNotification(STATUS, (status: Status) => this.statusNews.fire(status));
     client.onDidChangeState(({ newState }) => {
       if (client === this.client && newState === State.Stopped) {

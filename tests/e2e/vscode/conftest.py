@@ -41,6 +41,7 @@ def usual_settings(model: Path) -> dict[str, Any]:
         "reviser.model": str(model),
         "reviser.server.path": str(PROGRAM),
         "reviser.diagnostics.enabled": False,
+        "reviser.nextEdits.enabled": False,
         # A model of random weights is sure of nothing.
         "reviser.completion.confidence": 0,
     }

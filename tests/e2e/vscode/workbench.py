@@ -68,6 +68,16 @@ _STRUCK_OUT = """() => [...document.querySelectorAll('.editor-instance .view-lin
     .filter((style) => style.textDecorationLine === 'line-through' && style.content !== 'none')
     .map((style) => JSON.parse(style.content))"""
 
+_OFFERED = """() => {
+    const lines = [...document.querySelectorAll('.editor-instance .view-line')];
+    const spans = lines.flatMap((line) => [...line.querySelectorAll('span > span')]);
+    const style = (span, part) => getComputedStyle(span, part);
+    const old = spans.filter((span) => style(span).textDecorationLine === 'line-through');
+    const after = spans.map((span) => style(span, '::after').content);
+    const said = after.filter((content) => content.startsWith('"')).map((content) => JSON.parse(content));
+    return [old.map((span) => span.textContent).join(''), ...said];
+}"""
+
 _CURSOR_COLOUR = "rgb(232, 163, 61)"
 _TINTS = {"fresh": "rgba(232, 163, 61, 0.3)", "region": "rgba(232, 163, 61, 0.1)", "change": "rgba(63, 185, 80, 0.3)"}
 
@@ -245,6 +255,11 @@ class Workbench:
         """The old texts that are shown struck out before new ones."""
         texts: list[str] = self.page.evaluate(_STRUCK_OUT)
         return [text.replace("\u00a0", " ") for text in texts]
+
+    def offered(self) -> list[str]:
+        """The next edit that is shown: the old text, struck out, what stands beside it and at the cursor's line."""
+        texts: list[str] = self.page.evaluate(_OFFERED)
+        return sorted(text.replace("\u00a0", " ") for text in texts if text)
 
     def status(self) -> str:
         """What Reviser says of itself in the status bar; nothing where no document is for it."""
