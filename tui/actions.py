@@ -11,6 +11,7 @@ from textual.app import App
 from tui.autosave import Autosave
 from tui.document.draft import Selection
 from tui.files import Files
+from tui.next_edits.following import Following
 from tui.player.player import Player
 from tui.player.run_files import RunFiles
 from tui.prompts import Prompts
@@ -33,6 +34,7 @@ class EditorParts:
     files: Files
     run_files: RunFiles
     proofreading: Proofreading
+    following: Following
     autosave: Autosave
 
 
@@ -50,12 +52,12 @@ def actions_of(parts: EditorParts) -> dict[str, Action]:
         "pause": player.pause_or_play,
         "step": player.step,
         "rewrite": player.rewrite,
-        "keep": player.keep,
-        "discard": player.discard,
+        "keep": lambda: _decider(parts).keep(),
+        "discard": lambda: _decider(parts).discard(),
         "speed": player.change_speed,
         "full_speed": player.finish,
-        "look": player.look,
-        "decide": player.decide,
+        "look": lambda by: _decider(parts).look(by),
+        "decide": lambda accepted: _decider(parts).decide(accepted),
         "play_file": asking(runs.open),
         "save_run": asking(runs.save),
         "export_page": asking(runs.export_page),
@@ -65,7 +67,9 @@ def actions_of(parts: EditorParts) -> dict[str, Action]:
         "ignore": parts.proofreading.ignore,
         "add_word": parts.proofreading.add_word,
         "proofread": parts.proofreading.switch,
-        "mistakes": desk.switch_mistakes,
+        "mistakes": lambda: desk.switch_list(desk.mistake_list),
+        "places": parts.following.switch_list,
+        "next_edits": parts.following.switch,
         "new": files.new,
         "open": asking(lambda: _open(parts)),
         "recover": asking(parts.autosave.recover),
@@ -84,6 +88,11 @@ def actions_of(parts: EditorParts) -> dict[str, Action]:
         "wrap": desk.editor.switch_wrap,
         "numbers": desk.editor.switch_numbers,
     }
+
+
+def _decider(parts: EditorParts) -> Following | Player:
+    """The part whose changes the user looks through: there are never both offered ones and those of a run."""
+    return parts.following if parts.sheets.current.offers.shown else parts.player
 
 
 async def _open(parts: EditorParts) -> None:

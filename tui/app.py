@@ -24,6 +24,7 @@ from tui.actions import EditorParts, actions_of
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.files import Files
+from tui.next_edits.following import Following
 from tui.player.player import Player
 from tui.player.run_files import RunFiles
 from tui.player.ticker import Ticker
@@ -40,6 +41,7 @@ from tui.widgets.bars import TabBar
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
 from tui.widgets.find_bar import FindBar
+from tui.widgets.finding_list import FindingList
 from tui.widgets.key_order import CommandsInProgress, is_taken_by_all, keys_before_are_taken
 from tui.widgets.keyboard import written_by
 from tui.widgets.panels import SidePanel, Timeline
@@ -98,6 +100,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.files = Files(self.sheets, self.desk, prompts)
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
         self.proofreading = Proofreading(self.sheets, self.writer, self.settings, self.desk, prompts, now, lists)
+        self.following = Following(self.sheets, self.writer, self.settings, self.desk, prompts, now, lists)
         self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
         parts = EditorParts(
             self,
@@ -108,6 +111,7 @@ class EditorApp(App[None], inherit_bindings=False):
             self.files,
             self.run_files,
             self.proofreading,
+            self.following,
             self.autosave,
         )
         for name, action in actions_of(parts).items():
@@ -140,6 +144,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.ticker.begin(self)
         self.autosave.begin()
         self.proofreading.begin(self)
+        self.following.begin(self)
         leave_on_signals(self._leave_in_a_hurry)
         self.desk.arrange()
 
@@ -269,12 +274,14 @@ class EditorApp(App[None], inherit_bindings=False):
         self.desk.show(self.sheets[event.index])
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
-        """Move the cursor to the mistake chosen in the list."""
+        """Move the cursor to the mistake or place chosen in the list."""
         if event.rows is self.desk.mistake_list:
             self.proofreading.look_at_number(event.index)
+        elif event.rows is self.desk.place_list:
+            self.following.look_at_number(event.index)
 
     def on_rows_taken(self, event: Rows.Taken) -> None:
-        if event.rows is self.desk.mistake_list:
+        if isinstance(event.rows, FindingList):
             self.desk.focus(self.desk.editor)
 
     # Actions of several parts
@@ -295,6 +302,7 @@ class EditorApp(App[None], inherit_bindings=False):
         else:
             self.desk.update_bars()
         self.proofreading.wake()
+        self.following.wake()
 
     def action_theme(self) -> None:
         self.theme = "light" if self.theme == "dark" else "dark"

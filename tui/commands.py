@@ -109,6 +109,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("next-change", "alt+down", "look(1)", "Next change", "Look at the next one", "Next"),
         Command("previous-change", "alt+up", "look(-1)", "Previous change", "Look back by one"),
     ),
+    "Your edits, made elsewhere too": (
+        _plain(
+            "places",
+            "alt+l",
+            "List of places",
+            "Where your edits could be made again, shown or hidden; in it: a r accept or reject this, k d all",
+            "Places",
+        ),
+        _plain("next-edits", "", "Follow your edits or not", "Offer them elsewhere while you pause; on or off"),
+    ),
     "Mistakes": (
         Command("next-mistake", "alt+j", "mistake(1)", "Next mistake", "Go to the next", "Next mistake"),
         Command("previous-mistake", "alt+k", "mistake(-1)", "Previous mistake", "Go back by one"),
@@ -202,27 +212,20 @@ PALETTE = [command for command in _ALL if command.id != "palette" and command.he
 
 # From left to right.
 _FOOTER = (
-    *(
-        "help",
-        "accept",
-        "reject",
-        "next-change",
-        "pause",
-        "full-speed",
-        "step",
-        "rewrite",
-        "keep",
-        "discard",
-        "timeline",
-    ),
-    *("panel", "fix", "ignore", "next-mistake", "mistakes", "continue", "infill", "revise", "save", "find", "quit"),
+    *("help", "accept", "reject", "next-change", "pause", "full-speed", "step", "rewrite", "keep", "discard"),
+    *("timeline", "panel", "places", "fix", "ignore", "next-mistake", "mistakes"),
+    *("continue", "infill", "revise", "save", "find", "quit"),
 )
 # The commands that a narrow footer prefers: those of use at the moment, and the way out.
 _FIRST = (
-    *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change", "full-speed"),
+    *("help", "accept", "reject", "pause", "keep", "places", "discard", "quit", "next-change", "full-speed"),
     *("fix", "ignore", "next-mistake", "mistakes"),
     *("step", "rewrite", "timeline", "save", "continue", "infill", "revise", "find", "panel"),
 )
+
+
+# What commands do where next edits are offered.
+_OF_OFFERS = {"keep": "Accept all", "discard": "Reject all"}
 
 
 @dataclass(frozen=True)
@@ -245,6 +248,8 @@ def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
         if key and is_available(command.action.partition("(")[0], sheet) and _matters(id, sheet):
             paused = id == "pause" and sheet.open_run is not None and not sheet.open_run.writing
             does = "Resume" if paused else command.footer
+            if sheet.offers.shown:
+                does = _OF_OFFERS.get(id, does)
             found.append(Hint(key, _short(key), does, _FIRST.index(id)))
     return found
 
@@ -255,6 +260,8 @@ def _matters(id: str, sheet: Sheet) -> bool:
         return sheet.mistakes.here is not None
     if id == "full-speed":
         return sheet.open_run is not None and sheet.open_run.writing and sheet.open_run.speed > 0
+    if id == "places":
+        return len(sheet.offers.findings) > 0 and not sheet.offers.hidden
     if id in ("next-mistake", "mistakes"):
         return len(sheet.mistakes) > 0 and sheet.open_run is None and sheet.review is None
     return True
@@ -274,7 +281,9 @@ INTRODUCTION = (
     "colour of your text. Go on typing elsewhere while it writes; where you type into its words, it stops. "
     "Ctrl+E lets it revise a paragraph; each change is then yours to accept or reject. "
     "Ctrl+Z takes a whole run back in one step. "
-    "Mistakes are underlined when you pause: Alt+J goes to the next one, Alt+M fixes it, Ctrl+L lists them."
+    "Mistakes are underlined when you pause: Alt+J goes to the next one, Alt+M fixes it, Ctrl+L lists them. "
+    "Where an edit of yours is likely to be wanted again, it is offered when you pause: Alt+Down goes there, "
+    "Alt+A accepts it, Ctrl+K accepts all, Alt+L lists all places."
 )
 
 
@@ -305,8 +314,8 @@ def is_available(action: str, sheet: Sheet) -> bool:
     if action in _MISTAKE_ACTIONS:
         return sheet.mistakes.here is not None
     if action in _REVIEW_ACTIONS:
-        return sheet.run is not None and sheet.run.reviewable
-    if sheet.review is not None and action in ("keep", "discard"):
+        return len(sheet.offers) > 0 or (sheet.run is not None and sheet.run.reviewable)
+    if action in ("keep", "discard") and (len(sheet.offers) > 0 or sheet.review is not None):
         return True
     if action in ("pause", "step", "full_speed"):
         return run is not None and run.ending is None

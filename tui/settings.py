@@ -36,6 +36,8 @@ class TuiSettings:
     seed: int | None = None
     proofread: bool = True
     confidence: float | None = None
+    next_edits: bool = True
+    next_edit_confidence: float | None = None
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -61,8 +63,9 @@ class TuiSettings:
             raise ReviserError(f"{path}: tab_width and max_actions start at 1, speed at 0")
         if not 0 <= settings.sureness <= 1000:
             raise ReviserError(f"{path}: sureness lies between 0 and 1000")
-        if settings.confidence is not None and not 0 <= settings.confidence <= 1:
-            raise ReviserError(f"{path}: confidence lies between 0 and 1")
+        for name in ("confidence", "next_edit_confidence"):
+            if (value := getattr(settings, name)) is not None and not 0 <= value <= 1:
+                raise ReviserError(f"{path}: {name} lies between 0 and 1")
         return settings
 
 

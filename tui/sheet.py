@@ -11,6 +11,7 @@ from tui.document.draft import EditedText
 from tui.document.journal import Journal
 from tui.document.locked_files import OpenMark
 from tui.document.words import WordCount
+from tui.next_edits.offers import Offers
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review
 from tui.runs.run import DraftRun
@@ -25,6 +26,7 @@ class Sheet:
         self.file = file
         self.run: DraftRun | None = None
         self.mistakes = Mistakes(draft)
+        self.offers = Offers(draft)
         self.words = WordCount(draft)
         # The offset at the top of the view and the column at its left.
         self.top = 0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from reviser.prose import Format
 
 MOST: Final = 100_000
 """The most characters of a document that are read: those around the last edit."""
+FARTHEST: Final = 1_000_000
+"""The most characters on each side of the user's place that are read part by part."""
 
+_SEAM: Final = 5000
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
 _FENCES = ("\n```", "\n~~~")
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -35,6 +39,16 @@ def excerpt(text: str, near: int, format: Format, most: int = MOST) -> tuple[int
             if text.count(fence, 0, start) % 2 and (close := text.find(fence, start, end)) >= 0:
                 start = min(close + len(fence), near)
     if end < len(text):
-        for found in _BLANK_LINE.finditer(text, max(end - 5000, near), end):
+        for found in _BLANK_LINE.finditer(text, max(end - _SEAM, near), end):
             end = found.end()
     return start, end
+
+
+def excerpts(text: str, near: int, format: Format) -> Iterator[tuple[int, int]]:
+    """The excerpts of a text from `near` outwards, as far as it is read; neighbours may overlap."""
+    yield excerpt(text, near, format)
+    step = MOST - 2 * _SEAM
+    for distance in range(step, FARTHEST if len(text) > MOST else 0, step):
+        for place in (near + distance, near - distance):
+            if -step < place < len(text) + step:
+                yield excerpt(text, max(min(place, len(text)), 0), format)

@@ -212,15 +212,18 @@ class EditFollower:
         ]
 
 
-def follower(engine: LoadedModel | None = None) -> EditFollower:
-    """A follower that uses the text alone, or also a model that was trained for next edits."""
+def follower(engine: LoadedModel | None = None, before_reading: Callable[[], object] = lambda: None) -> EditFollower:
+    """A follower that uses the text alone, or also a model that was trained for next edits.
+
+    `before_reading` is called before each reading of the model, and may raise an exception to stop it.
+    """
     known = dictionary().knows
     if engine is None:
         alone = judgement_for()
         if alone is None:
             raise ReviserError("the judgement of next edits is missing from this installation")
         return EditFollower(alone, known)
-    reader = NextEditReader(engine.policy, engine.tokenizer, f"the model {engine.name}")
+    reader = NextEditReader(engine.policy, engine.tokenizer, f"the model {engine.name}", before_reading)
     fitted = judgement_for(getattr(engine.policy, "digest", ""))
     if fitted is None or not fitted.model:
         raise ReviserError(f"next edits were not calibrated for the model {engine.name}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from reviser.core.buffer import Buffer
 from reviser.core.edits import Edit, apply_edits
 from reviser.next_edits.differences import changed_lines
 from reviser.next_edits.prompt import LONGEST_EDIT
@@ -16,6 +17,7 @@ MOST_PUT_IN: Final = 3
 MOST_TAKEN_OUT: Final = 6
 """The most words of an edit that only inserts or only removes; a longer one is new text, or text that is gone."""
 _MOST_REGIONS: Final = 64
+_LONGEST_LINES: Final = 200_000
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|\n")
 
@@ -47,14 +49,42 @@ class _EditedRegion:
     by_person: bool = True
 
 
+@dataclass(frozen=True)
+class ChangedLines:
+    """Neighbouring lines that a person has edited: where they start, their text before and now, and the edited
+    regions in them."""
+
+    start: int
+    was: str
+    now: str
+    regions: tuple[_EditedRegion, ...]
+
+
+def meant_in(changed: Iterable[ChangedLines]) -> list[Edit]:
+    """The edits in changed lines that could be repeated elsewhere, with offsets in the present text, the latest
+    last."""
+    found: list[tuple[int, Edit]] = []
+    for lines in changed:
+        for edit in meant_edits(lines.was, lines.now):
+            placed = edit.moved(lines.start)
+            end = placed.start + len(placed.new)
+            touched = [one.touched for one in lines.regions if one.start <= end and placed.start <= one.end]
+            found.append((max(touched, default=0), placed))
+    return [edit for _, edit in sorted(found)]
+
+
 class EditHistory:
     """A document while a person edits it, keystroke by keystroke."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self._buffer = Buffer(text)
         self._regions: list[_EditedRegion] = []
         self._count = 0
         self._at = 0
+
+    @property
+    def text(self) -> str:
+        return self._buffer.text
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -66,14 +96,14 @@ class EditHistory:
 
         One that a program made, such as a formatter, is no pattern; undone by the person, it is none either.
         """
-        if self.text[edit.start : edit.end] != edit.old:
+        if self._buffer.slice(edit.start, edit.end) != edit.old:
             raise ValueError("the edit is of another text")
         self._count += 1
         touched = [one for one in self._regions if one.start <= edit.end and edit.start <= one.end]
         first = min([edit.start, *(one.start for one in touched)])
         last = max([edit.end, *(one.end for one in touched)])
         was = self._original(first, last, touched)
-        self.text = edit.apply_to(self.text)
+        self._buffer.replace(edit.start, edit.end, edit.new)
         self._at = edit.start + len(edit.new)
         moved = [
             replace(one, start=one.start + edit.growth, end=one.end + edit.growth) if one.start > edit.end else one
@@ -82,7 +112,7 @@ class EditHistory:
         ]
         last += edit.growth
         # What was undone is no edit.
-        if self.text[first:last] != was:
+        if self._buffer.slice(first, last) != was:
             by_person = by_person and all(one.by_person for one in touched)
             moved.append(_EditedRegion(first, last, was, self._count, by_person))
         latest = sorted(moved, key=lambda one: one.touched)[-_MOST_REGIONS:]
@@ -95,7 +125,7 @@ class EditHistory:
         """
         kept: list[_EditedRegion] = []
         for one in self._regions:
-            new = self.text[one.start : one.end]
+            new = self._buffer.slice(one.start, one.end)
             if not one.by_person or one.old.strip() or len(_WORD.findall(new)) <= MOST_PUT_IN:
                 kept.append(one)
             elif one.touched == self._count:
@@ -108,34 +138,31 @@ class EditHistory:
 
     def _original(self, first: int, last: int, regions: Sequence[_EditedRegion]) -> str:
         """The original text of a range of the present text that cuts no region."""
-        back = [Edit(one.start - first, self.text[one.start : one.end], one.old) for one in regions]
-        return apply_edits(self.text[first:last], back)
+        slice = self._buffer.slice
+        back = [Edit(one.start - first, slice(one.start, one.end), one.old) for one in regions]
+        return apply_edits(slice(first, last), back)
 
     def meant(self) -> list[Edit]:
         """The edits that could be repeated elsewhere, with offsets in the present text, the latest last."""
-        found: list[tuple[int, Edit]] = []
-        for first, last, regions in self._lines():
-            was = self._original(first, last, regions)
-            for edit in meant_edits(was, self.text[first:last]):
-                placed = edit.moved(first)
-                end = placed.start + len(placed.new)
-                touched = [one.touched for one in regions if one.start <= end and placed.start <= one.end]
-                found.append((max(touched, default=0), placed))
-        return [edit for _, edit in sorted(found)]
+        return meant_in(self.changed())
 
-    def _lines(self) -> list[tuple[int, int, list[_EditedRegion]]]:
-        """The ranges of whole lines with regions in them; neighbouring ranges are joined."""
+    def changed(self) -> list[ChangedLines]:
+        """The lines with edited regions, in order, as they are now; later edits do not change what is returned."""
         found: list[tuple[int, int, list[_EditedRegion]]] = []
+        buffer = self._buffer
         for region in self._regions:
             if not region.by_person:
                 continue
-            start = self.text.rfind("\n", 0, region.start) + 1
-            end = self.text.find("\n", region.end)
-            end = len(self.text) if end < 0 else end
+            start = buffer.line_start(buffer.line_of(region.start))
+            end = buffer.line_end(buffer.line_of(region.end))
             if found and start <= found[-1][1]:
                 before = found.pop()
                 found.append((before[0], max(before[1], end), [*before[2], region]))
             else:
                 found.append((start, end, [region]))
         assert all(one[1] < other[0] for one, other in pairwise(found))
-        return found
+        return [
+            ChangedLines(first, self._original(first, last, regions), buffer.slice(first, last), tuple(regions))
+            for first, last, regions in found
+            if last - first <= _LONGEST_LINES
+        ]

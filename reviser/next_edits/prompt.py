@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reviser.core.edits import Edit, apply_edits
-from reviser.core.tokenizer import Tokenizer
-from reviser.core.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from reviser.core.tokenizer import Tokenizer
+    from reviser.core.vocabulary import Vocabulary
 
 MOST_SHOWN: Final = 4
 """The most excerpts in a prompt: those of the last edits."""

@@ -38,7 +38,14 @@ class ProposedEdit:
 class NextEditReader:
     """Reads with a model that was trained for next edits; raises `ReviserError` for any other."""
 
-    def __init__(self, policy: SessionPolicy, tokenizer: Tokenizer, name: str = "this model") -> None:
+    def __init__(
+        self,
+        policy: SessionPolicy,
+        tokenizer: Tokenizer,
+        name: str = "this model",
+        before_reading: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`before_reading` is called before each reading of the model, and may raise an exception to stop it."""
         decoder = getattr(policy, "decoder", None)
         if not policy.vocabulary.next_edits:
             raise ReviserError(f"{name} has not learned next edits")
@@ -52,8 +59,7 @@ class NextEditReader:
         self._proposals: OrderedDict[tuple[tuple[int, ...], str], list[ProposedEdit]] = OrderedDict()
         self.read = 0
         """Ids that the model has read so far."""
-        self.before_reading: Callable[[], object] = lambda: None
-        """Called before each reading; what it raises ends the work."""
+        self.before_reading = before_reading
 
     @property
     def seen(self) -> Sequence[int]:

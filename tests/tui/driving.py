@@ -27,7 +27,7 @@ from tui.settings import TuiSettings
 Script = Callable[[EditorApp, Pilot[None]], Awaitable[None]]
 
 # With next to no chance, a model revises by actions and takes the likeliest.
-QUICK = TuiSettings(seed=5, max_actions=30, speed=0, proofread=False, revise_temperature=0.02)
+QUICK = TuiSettings(seed=5, max_actions=30, speed=0, proofread=False, next_edits=False, revise_temperature=0.02)
 
 
 def toy_engine(say: Callable[[str], None]) -> Engine:

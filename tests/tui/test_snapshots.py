@@ -23,6 +23,7 @@ from tests.conftest import PAPER_TRAJECTORIES
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import QUICK, Corrector, drive, until
 from tui.app import EditorApp
+from tui.document.draft import Selection
 from tui.runs.recordings import read_recordings, recorded_run
 from tui.runs.writer import Loader
 from tui.settings import TuiSettings
@@ -60,9 +61,9 @@ class Still:
         return self.now
 
 
-def still_app(tmp_path: Path, settings: TuiSettings = QUICK, load: Loader | None = None) -> EditorApp:
+def still_app(tmp_path: Path, settings: TuiSettings = QUICK, load: Loader | None = None, text: str = TEXT) -> EditorApp:
     path = tmp_path / "morning.md"
-    path.write_text(TEXT)
+    path.write_text(text)
     app = EditorApp([path], settings, load=load, journals=tmp_path / "journals")
     app.clock = Still()
     return app
@@ -164,6 +165,42 @@ def test_mistakes(tmp_path: Path, theme: str, size: tuple[int, int]) -> None:
     settings = replace(QUICK, theme=theme, proofread=True)
     app = still_app(tmp_path, settings, lambda say: Engine("scripted", Scripted(MISTAKES), GPT2))
     compare(app, f"mistakes-{theme}", size, before)
+
+
+NOTES = """# Orders
+
+Each user gets an e-mail about an order. The e-mail has a number, which the user gives when asking.
+
+## When an e-mail is sent
+
+- An e-mail is sent once; a second e-mail needs a reason.
+- To a user without an e-mail address a letter is sent.
+- `e-mail` is also the name of a field.
+"""
+
+
+class Passing(Still):
+    """A clock that goes on by a moment whenever it is read."""
+
+    def __call__(self) -> float:
+        self.now += 0.05
+        return self.now
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_next_edits(tmp_path: Path, theme: str, size: tuple[int, int]) -> None:
+    app = still_app(tmp_path, replace(QUICK, theme=theme, next_edits=True), text=NOTES)
+    app.clock = Passing()
+
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        for _ in range(2):
+            app.editor.select(Selection.at(app.sheet.draft.text.index("e-mail") + 2))
+            await pilot.press("backspace")
+        await until(pilot, lambda: app.sheet.offers.shown)
+        # The list has more places than those that are likely enough to be shown unasked.
+        await pilot.press("alt+down", *(["alt+l"] if theme == "dark" else []))
+
+    compare(app, f"next-edits-{theme}", size, before)
 
 
 def test_finding(tmp_path: Path, size: tuple[int, int]) -> None:

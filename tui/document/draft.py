@@ -65,6 +65,8 @@ class UndoStep:
     # The changes under review that this edit has closed, and where; their places are those before the edit.
     closed: tuple[Patch, ...] = ()
     region: Region | None = None
+    # Whether the user made these changes, and not a run or another program.
+    own: bool = True
     # Tells the text after this entry from others.
     state: object = field(default_factory=object)
 
@@ -77,6 +79,8 @@ class EditedText:
         self.selection = Selection()
         self.region: Region | None = None
         self.version = 0
+        # Whether the change that observers are told of is the user's, made, undone or redone.
+        self.own = True
         self.observers: list[Callable[[Edit], None]] = []
         self._undo: list[UndoStep] = []
         self._redo: list[UndoStep] = []
@@ -89,17 +93,19 @@ class EditedText:
 
     # The user's edits
 
-    def edit(self, start: int, end: int, text: str, kind: Kind = "other") -> None:
-        """Replace `start` to `end` by `text`; the cursor goes behind it."""
+    def edit(self, start: int, end: int, text: str, kind: Kind = "other", *, own: bool = True) -> None:
+        """Replace `start` to `end` by `text`; the cursor goes behind it. The edit is the user's `own`, or another
+        program's."""
         if start == end and not text:
             return
         closed = self._settle(start, end)
         base = self._to_base
         change = Edit(base(start), self.buffer.slice(start, end), text)
         before = self.selection.map(base)
-        self._apply(Edit(start, change.old, text))
+        self._apply(Edit(start, change.old, text), own)
         self.selection = Selection.at(start + len(text))
         self._remember(change, before, kind, closed)
+        self._undo[-1].own = own
         self._redo.clear()
 
     def edit_all(self, changes: Sequence[Edit]) -> None:
@@ -112,7 +118,7 @@ class EditedText:
         # From the last to the first, so that none moves another.
         for change in sorted(changes, key=lambda one: one.start, reverse=True):
             made.append(Edit(self._to_base(change.start), change.old, change.new))
-            self._apply(change)
+            self._apply(change, own=True)
             self.selection = self.selection.map(change.follow)
         if made:
             after = self.selection.map(self._to_base)
@@ -157,7 +163,7 @@ class EditedText:
         """Replace the whole text by one edit of the parts that differ; the cursor keeps its place."""
         change = Edit.between(self.text, text)
         selection = self.selection.map(change.follow)
-        self.edit(change.start, change.end, change.new)
+        self.edit(change.start, change.end, change.new, own=False)
         self.selection = selection
 
     def _remember(self, change: Edit, before: Selection, kind: Kind, closed: tuple[Patch, ...]) -> None:
@@ -200,7 +206,7 @@ class EditedText:
             return False
         entry = self._undo.pop()
         for change in reversed(entry.changes):
-            self._apply(self._placed(change.inverse()))
+            self._apply(self._placed(change.inverse()), entry.own)
         self._open_again(entry)
         self.selection = entry.before.map(self._from_base)
         self._redo.append(entry)
@@ -214,7 +220,7 @@ class EditedText:
         entry = self._redo.pop()
         entry.closed = self._settle_all([self._placed(change) for change in entry.changes])
         for change in entry.changes:
-            self._apply(self._placed(change))
+            self._apply(self._placed(change), entry.own)
         self.selection = entry.after.map(self._from_base)
         self._undo.append(entry)
         self.seal()
@@ -254,7 +260,7 @@ class EditedText:
         patches = self.region.patches
         for following in patches[patches.index(patch) + 1 :]:
             following.start += change.growth
-        self._change_buffer(change)
+        self._change_buffer(change, own=False)
         self.selection = self.selection.map(change.follow)
 
     def _forget_closing(self) -> None:
@@ -320,7 +326,7 @@ class EditedText:
             for patch in region.patches
             if patch.written != patch.original
         )
-        entry = UndoStep(changes, self.selection.map(region.to_base), self.selection)
+        entry = UndoStep(changes, self.selection.map(region.to_base), self.selection, own=False)
         if self._undo and _cancel_out(self._undo[-1].changes, changes):
             entry.state = self._undo[-2].state if len(self._undo) > 1 else None
         self._undo.append(entry)
@@ -370,18 +376,19 @@ class EditedText:
     def _placed(self, change: Edit) -> Edit:
         return Edit(self._from_base(change.start), change.old, change.new)
 
-    def _apply(self, change: Edit) -> None:
+    def _apply(self, change: Edit, own: bool) -> None:
         """Carry out a change outside the open region, which moves along."""
-        self._change_buffer(change)
+        self._change_buffer(change, own)
         for patch in self.region.patches if self.region is not None else ():
             if change.start < patch.start:
                 patch.start += change.growth
 
-    def _change_buffer(self, change: Edit) -> None:
+    def _change_buffer(self, change: Edit, own: bool) -> None:
         removed = self.buffer.replace(change.start, change.end, change.new)
         if removed != change.old:
             raise AssertionError("a change does not fit the text it is made in")
         self.version += 1
+        self.own = own
         for observer in self.observers:
             observer(change)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Literal
 
 from reviser.core.edits import within
 from reviser.core.errors import ReviserError
+from tui.runs.jobs import JobThread
 from tui.runs.labels import full_label, option_label
 from tui.runs.tree import ActionOption, Node, Seed, StepResult, TakenAction, seconds_shown
 from tui.settings import TuiSettings
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 _OPTIONS = 12
 _SEEDS = 1 << 32
-# Seconds for which the thread may hold the interpreter; a key waits for that several times.
-_SWITCH_SECONDS = 0.0005
 
 Task = Literal["continue", "infill", "revise"]
 Loader = Callable[[Callable[[str], None]], "Engine"]
@@ -41,60 +38,31 @@ def load_model(settings: TuiSettings, say: Callable[[str], None]) -> Engine:
     return load_engine(settings.model, threads=settings.threads)
 
 
-class Writer:
-    """A thread that holds the engine and does jobs one after the other."""
+class Writer(JobThread):
+    """The thread that holds the engine."""
 
     def __init__(self, load: Loader) -> None:
+        super().__init__("writer")
         self.status = ""
-        self.busy = False
+        # The engine once it is loaded.
+        self.loaded: Engine | None = None
         self._load = load
-        self._engine: Engine | None = None
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    def submit(self, job: Callable[[], None]) -> None:
-        """Queue `job`; the first one starts the thread."""
-        if self._thread is None:
-            sys.setswitchinterval(_SWITCH_SECONDS)
-            self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
-            self._thread.start()
-        self._jobs.put(job)
-
-    def close(self) -> None:
-        """End the thread after its present job."""
-        self._jobs.put(None)
-
-    @property
-    def wanted(self) -> bool:
-        """Whether another job waits for the present one to end."""
-        return not self._jobs.empty()
-
-    @property
-    def working(self) -> bool:
-        """Whether the thread would still run for a while after `close`."""
-        return self._thread is not None and self._thread.is_alive() and self.busy
 
     def engine(self) -> Engine:
         """The engine, loaded on first use; only for the thread itself."""
-        if self._engine is None:
+        if self.loaded is None:
             try:
-                self._engine = self._load(self._say)
+                self.loaded = self._load(self._say)
             finally:
                 self.status = ""
-        return self._engine
+        return self.loaded
 
     @property
     def model_name(self) -> str | None:
-        return None if self._engine is None else self._engine.name
+        return None if self.loaded is None else self.loaded.name
 
     def _say(self, status: str) -> None:
         self.status = status
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            self.busy = True
-            job()
-            self.busy = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

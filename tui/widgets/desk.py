@@ -14,9 +14,11 @@ from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.bars import KeyBar, StatusLine, TabBar
 from tui.widgets.find_bar import FindBar
-from tui.widgets.mistake_list import HINTS, MistakeList
+from tui.widgets.finding_list import FindingList
+from tui.widgets.mistake_list import MistakeList
 from tui.widgets.panels import SidePanel, Timeline
-from tui.widgets.status_text import extent_in_words, mistakes_in_words, place_in_words, run_in_words
+from tui.widgets.place_list import PlaceList
+from tui.widgets.status_text import extent_in_words, findings_in_words, place_in_words, run_in_words
 from tui.widgets.text.editor import Editor
 
 Clock = Callable[[], float]
@@ -33,6 +35,7 @@ class Desk:
         self.editor = Editor(sheets.current, id="editor")
         self.find_bar = FindBar(self.editor, id="find-bar")
         self.mistake_list = MistakeList(id="mistakes")
+        self.place_list = PlaceList(id="places")
         self.panel = SidePanel(id="panel")
         self.timeline = Timeline(id="timeline")
         self.status_line = StatusLine(id="status")
@@ -47,6 +50,7 @@ class Desk:
                 yield self.editor
                 yield self.find_bar
                 yield self.mistake_list
+                yield self.place_list
             yield self.panel
         yield self.timeline
         yield self.status_line
@@ -100,13 +104,13 @@ class Desk:
         labels = [each.label for each in self._sheets]
         self.tab_bar.fill(labels, self._sheets.index)
         file = sheet.file.description if sheet.file else ""
-        told = run_in_words(sheet, self._waited(sheet)) or mistakes_in_words(sheet)
+        told = run_in_words(sheet, self._waited(sheet)) or findings_in_words(sheet)
         self.status_line.say(told, file, extent_in_words(sheet), place_in_words(sheet))
-        rows = self.mistake_list
-        listing = rows.is_attached and rows.screen.focused is rows
-        self.key_bar.fill(HINTS if listing else footer_hints(sheet, self._settings.keys))
-        if self.mistake_list.has_class("shown"):
-            self.mistake_list.update_from(sheet)
+        focused = [rows for rows in self._lists if rows.is_attached and rows.screen.focused is rows]
+        self.key_bar.fill(focused[0].HINTS if focused else footer_hints(sheet, self._settings.keys))
+        for rows in self._lists:
+            if rows.has_class("shown"):
+                rows.update_from(sheet)
 
     def _waited(self, sheet: Sheet) -> float:
         """Seconds for which the run has been waiting for its model."""
@@ -122,13 +126,18 @@ class Desk:
             self.panel.update_from(self._sheets.current.run)
         self.panel_updated_at = self._clock()
 
-    def switch_mistakes(self) -> None:
-        """Show and focus the list of mistakes, or hide it."""
-        shown = not self.mistake_list.has_class("shown")
-        self.mistake_list.set_class(shown, "shown")
+    @property
+    def _lists(self) -> tuple[FindingList, ...]:
+        return self.mistake_list, self.place_list
+
+    def switch_list(self, wanted: FindingList) -> None:
+        """Show and focus a list under the text in the place of another, or hide it."""
+        shown = not wanted.has_class("shown")
+        for rows in self._lists:
+            rows.set_class(shown and rows is wanted, "shown")
         if shown:
-            self.mistake_list.update_from(self._sheets.current)
-        self.focus(self.mistake_list if shown else self.editor)
+            wanted.update_from(self._sheets.current)
+        self.focus(wanted if shown else self.editor)
         self.update_bars()
 
     def switch_panel(self) -> None:

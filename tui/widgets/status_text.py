@@ -44,11 +44,17 @@ def _ending(run: DraftRun) -> str | None:
     return "nothing to add" if run.ending in ("stop", "exhausted") and not run.text.strip() else over
 
 
-def mistakes_in_words(sheet: Sheet) -> str:
-    """The mistake at the cursor, or the number of mistakes."""
-    mistakes = sheet.mistakes
+def findings_in_words(sheet: Sheet) -> str:
+    """The offered place or the mistake at the cursor, or how many there are."""
+    offers, mistakes = sheet.offers, sheet.mistakes
+    if here := offers.here:
+        number = offers.shown.index(here) + 1
+        return f"{here.says} · {number} of {len(offers)} · {here.confidence:.0%} · {here.reason}"
     if here := mistakes.here:
         return f"{here.says} · {here.kind} · {here.confidence:.0%}"
+    if reasons := {one.reason for one in offers.shown}:
+        places = counted(len(offers), "more place")
+        return f"{reasons.pop()}: {places}" if len(reasons) == 1 else f"Your edits: {places}"
     return counted(len(mistakes), "mistake") if len(mistakes) else ""
 
 

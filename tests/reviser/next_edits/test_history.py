@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reviser.core.edits import Edit
 from reviser.next_edits.differences import changed_lines, changed_words
-from reviser.next_edits.history import EditHistory, meant_edits
+from reviser.next_edits.history import EditHistory, meant_edits, meant_in
 from reviser.next_edits.prompt import with_made
 
 TEXT = "The user sends an e-mail.\nOne e-mail is sent to a user.\n"
@@ -122,3 +122,26 @@ def test_any_keystrokes_are_followed(strokes: list[tuple[int, int, str]]) -> Non
             history.settle()
     assert all(0 <= start <= end <= len(history.text) for start, end in history.places)
     assert all(history.text[edit.start :].startswith(edit.new) for edit in history.meant())
+
+
+def test_what_others_change_is_no_edit() -> None:
+    history = EditHistory(TEXT)
+    typed(history, TEXT.index("user"), 4, "customer")
+    at = history.text.index("-mail")
+    history.change(Edit(at, "-", ""), by_person=False)
+    assert meant(history) == [("user", "customer")]
+    at = history.text.index("customer")
+    assert history.places == [(at, at + len("customer"))]
+    # What another changes again is not the person's any more.
+    history.change(Edit(at, "customer", "client"), by_person=False)
+    assert meant(history) == []
+    assert history.places == []
+
+
+def test_changed_lines_stay_as_they_were_read() -> None:
+    history = EditHistory(TEXT)
+    typed(history, TEXT.index("user"), 4, "customer")
+    read = history.changed()
+    typed(history, 0, 3, "A")
+    assert [(edit.old, edit.new) for edit in meant_in(read)] == [("user", "customer")]
+    assert [lines.was for lines in read] == [TEXT.partition("\n")[0]]

@@ -23,12 +23,14 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """A ghost text drawn before the character at `at`; its last `bare` characters are drawn without the style."""
+    """A ghost text drawn before the character at `at`; its first `lead` and last `bare` characters are drawn without
+    the style."""
 
     at: int
     text: str
     style: Style = _PLAIN
     bare: int = 0
+    lead: int = 0
 
 
 def shown_as(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The highlights of a run: fresh and erased text, its cursor, and changes under review."""
+"""The highlights of a run: fresh and erased text, its cursor, and changes under review; and those of next edits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Highlight = tuple[int, int, Style]
 
 @dataclass(frozen=True)
 class Overlay:
-    """What is drawn over a text: ghosts of erased or replaced text, and changes under review."""
+    """What is drawn over a text: ghosts of erased, replaced or offered text, and changes under review or offered."""
 
     ghosts: Sequence[Ghost] = ()
     changes: Sequence[Highlight] = ()
@@ -33,8 +33,9 @@ class Overlay:
         """The overlay of a sheet at the time `now`; `bare` is without colour."""
         if review := sheet.review:
             return cls(old_texts(review, styles, bare), review_highlights(review, styles))
-        run = sheet.open_run
-        return cls() if run is None else cls(losses(run, styles, now, bare))
+        if run := sheet.open_run:
+            return cls(losses(run, styles, now, bare))
+        return cls(offered_texts(sheet, styles, bare), offer_highlights(sheet, styles))
 
 
 def around_ghosts(view: GhostBuffer, highlight: Highlight) -> Iterator[Highlight]:
@@ -59,6 +60,28 @@ def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
                 ghost = replace(ghost, text=text, bare=int(text[-1] == " "))
             found.append(ghost)
     return found
+
+
+def offered_texts(sheet: Sheet, styles: TextStyles, bare: bool) -> list[Ghost]:
+    """Ghosts of the texts that are offered, behind the old ones; `bare` is without colour."""
+    here = sheet.offers.here
+    found = []
+    for one in sheet.offers.shown:
+        style = styles.new_here if one is here else styles.new
+        old, new = one.old, shown_as(one.new)
+        if bare and old:
+            found.append(Ghost(one.start, "[-"))
+        lead = "-]" * bool(bare and old)
+        # A space between the old and the new text.
+        lead += " " * bool(old and new and not old[-1].isspace())
+        found.append(Ghost(one.end, lead + new, style, lead=len(lead)))
+    return found
+
+
+def offer_highlights(sheet: Sheet, styles: TextStyles) -> list[Highlight]:
+    """The highlights of the texts that offered ones would replace; that at the cursor differs."""
+    here, shown = sheet.offers.here, sheet.offers.shown
+    return [(one.start, one.end, styles.old_here if one is here else styles.old) for one in shown if one.old]
 
 
 def losses(run: DraftRun, styles: TextStyles, now: float, bare: bool) -> list[Ghost]:

@@ -111,7 +111,9 @@ class Painter:
         if view.ghosts:
             here = _meeting(highlights, low, high)
             highlights = [piece for highlight in here for piece in around_ghosts(view, highlight)]
-            highlights += [(first, last - ghost.bare, ghost.style) for first, last, ghost in view.spans(start, end)]
+            highlights += [
+                (first + ghost.lead, last - ghost.bare, ghost.style) for first, last, ghost in view.spans(start, end)
+            ]
         return _meeting(highlights, start, end)
 
     def _scrollbar(self, y: int, rows: list[ScreenRow]) -> Segment:

@@ -151,6 +151,14 @@ class TextView(Widget):
         self._pass_time()
         self.refresh()
 
+    def draw_again(self) -> None:
+        """Draw other marks; ghost text among them does not push the cursor off the screen."""
+        visible = self.viewport.cursor_place is not None
+        self._pass_time()
+        if visible:
+            self.viewport.reveal(self.sheet.draft.selection.cursor, margin=0)
+        self.refresh()
+
     def _pass_time(self) -> None:
         self._now = self.clock()
         self.viewport.read_again()
