@@ -204,6 +204,7 @@ class Checking:
     def _task(self, document: EditorDocument, start: int, end: int) -> ReadingTask:
         settings = self._settings().diagnostics
         project = self._lists.settings(source_of(document))
+        words = self._lists.words(source_of(document)).within(document.text)
         near = self._states[document.uri].near
         return ReadingTask(
             id=0,
@@ -212,7 +213,8 @@ class Checking:
             text=whole_characters(document.text[start:end]),
             format=format_of_document(document).value,
             near=min(max(near - start, 0), end - start),
-            words=tuple(sorted(self._lists.words(source_of(document)).terms)),
+            words=tuple(sorted(words.terms)),
+            accepted=tuple(sorted(words.accepted)),
             confidence=project.dial(settings.confidence),
             kinds=tuple(kind.value for kind in settings.kinds or sorted(project.kinds)),
         )

@@ -23,6 +23,7 @@ from reviser.core.edits import Edit, end_of_writing, with_all
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import excerpt
 from reviser.editor.lists import Lists
+from reviser.proofreading.project.words import Words
 from reviser.prose import Format
 
 logger = logging.getLogger(__name__)
@@ -264,6 +265,7 @@ class LiveRuns:
             around = _whole_paragraphs(document, start, end)
         source = source_of(document)
         name, ignored = self._lists.places(source)
+        words = self._lists.words(source).within(around.text) if revises else Words()
         task = WritingTask(
             id=0,
             key=self._key(),
@@ -281,7 +283,8 @@ class LiveRuns:
             margin=settings.revise.sureness if revises else 0.0,
             format=_format(document).value,
             confidence=self._lists.settings(source).dial(settings.diagnostics.confidence),
-            words=tuple(sorted(self._lists.words(source).terms)) if revises else (),
+            words=tuple(sorted(words.terms)),
+            accepted=tuple(sorted(words.accepted)),
             name=name,
             ignored=tuple(map(tuple, ignored)) if revises else (),
         )

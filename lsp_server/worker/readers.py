@@ -30,7 +30,7 @@ def read(task: ReadingTask, reader: EditorReader, send: Callable[[Event], None],
     from reviser.prose import Format
 
     _give_way()
-    draft = Draft(task.text, Format(task.format), Words(task.words))
+    draft = Draft(task.text, Format(task.format), Words(task.words, task.accepted))
     kinds = [Kind(kind) for kind in task.kinds]
     ending = "stop"
     try:
@@ -50,7 +50,7 @@ def revise(task: WritingTask, reader: EditorReader, send: Callable[[Event], None
     from reviser.proofreading.project.words import Words
     from reviser.prose import Format, Span
 
-    draft = Draft(task.text, Format(task.format), Words(task.words), Span(task.start, task.end))
+    draft = Draft(task.text, Format(task.format), Words(task.words, task.accepted), Span(task.start, task.end))
     ignored = {IgnoredPlace(*one) for one in task.ignored}
     before = evaluated_by(reader.engine)
     ending = "stop"

@@ -31,10 +31,10 @@ class ModelKey:
 class WritingTask:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
-    A revision at temperature 0 proofreads: `words` count as known, and in a document called `name` the `ignored` places
-    are left. At another temperature, `max_actions` are for each passage, and a change must be `margin` times as likely
-    as leaving the text. Other tasks insert before the end only where the text stays as likely, if `checks_steps_back`,
-    and close what stands open in the text, if `ends_document`.
+    A revision at temperature 0 proofreads: `words` and `accepted` count as known, and in a document called `name` the
+    `ignored` places are left. At another temperature, `max_actions` are for each passage, and a change must be `margin`
+    times as likely as leaving the text. Other tasks insert before the end only where the text stays as likely, if
+    `checks_steps_back`, and close what stands open in the text, if `ends_document`.
     """
 
     id: int
@@ -54,14 +54,15 @@ class WritingTask:
     format: str = "plaintext"
     confidence: float = 0.0
     words: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
     name: str = ""
     ignored: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class ReadingTask:
-    """Proofread `text`, nearest to character `near` first; `words` count as known, and only findings of these `kinds`
-    are sent.
+    """Proofread `text`, nearest to character `near` first; `words` and `accepted` count as known, and only findings of
+    these `kinds` are sent.
     """
 
     id: int
@@ -70,6 +71,7 @@ class ReadingTask:
     format: str
     near: int
     words: tuple[str, ...]
+    accepted: tuple[str, ...]
     confidence: float
     kinds: tuple[str, ...]
 
@@ -213,11 +215,12 @@ def decode_order(line: bytes) -> Order | int:
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
-        lists = {"words": tuple(fields["words"]), "ignored": tuple(map(tuple, fields["ignored"]))}
+        lists = {name: tuple(fields[name]) for name in ("words", "accepted")}
+        lists["ignored"] = tuple(map(tuple, fields["ignored"]))
         return WritingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "read" in message:
         fields = message["read"]
-        lists = {name: tuple(fields[name]) for name in ("words", "kinds")}
+        lists = {name: tuple(fields[name]) for name in ("words", "accepted", "kinds")}
         return ReadingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "suggest" in message:
         fields = message["suggest"]

@@ -182,7 +182,8 @@ class Keys:
 
     def key(self, draft: Draft) -> str:
         digest = hashlib.blake2b(self._head, digest_size=24)
-        for part in (draft.format, *sorted(draft.words.terms), "", draft.text):
+        words = draft.words.within(draft.text)
+        for part in (draft.format, *sorted(words.terms), "", *sorted(words.accepted), "", draft.text):
             data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "little") + data)
         return digest.hexdigest()

@@ -17,12 +17,14 @@ from typing import Final, NamedTuple
 
 from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.guard.usage import Usage, usage_in
-from reviser.proofreading.guard.vetoes import names_in, needed_if_meant
+from reviser.proofreading.guard.vetoes import needed_if_meant
 from reviser.proofreading.pipeline import unheard
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import Tell
-from reviser.proofreading.spelling.terms import as_names, terms_in
+from reviser.proofreading.spelling.dictionary import Dictionary
+from reviser.proofreading.spelling.gathering import terms_of
+from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
 
@@ -64,11 +66,11 @@ class IncrementalChecker:
         self,
         proofread: Callable[[Draft, Tell], Proofread],
         confidence: float = CONFIDENCE,
-        known: Callable[[str], bool] | None = None,
+        listed: Dictionary | None = None,
     ) -> None:
-        """`known` says whether a word is in the list of words that the function uses, if it uses one."""
+        """`listed` is the list of English words that the function uses, if it uses one."""
         self._proofread = proofread
-        self._known = known
+        self._listed = listed
         self._confidence = confidence
         self._found: OrderedDict[_Key, tuple[Suggestion, ...]] = OrderedDict()
 
@@ -79,8 +81,8 @@ class IncrementalChecker:
         """
         text = draft.text
         prose = paragraphs(text, draft.format)
-        terms = terms_in(text, prose, draft.format, self._known)
-        names, usage = Words(names_in(prose) | as_names(terms)), usage_in(prose, terms)
+        terms = terms_of(text, prose, draft.format, draft.words, self._listed)
+        usage = usage_in(prose)
         waiting: list[tuple[_DocumentPiece, _Key]] = []
         known: list[Suggestion] = []
         for piece in _pieces(draft, prose):
@@ -90,7 +92,7 @@ class IncrementalChecker:
                 # What is not read alone depends on all that is around it.
                 source if piece.alone else f"{start} {end} {text}",
                 draft.format,
-                _kept(source, draft.words, names),
+                frozenset(source[first:last] for first, last in terms.spans(source)),
             )
             if (found := self._recall(key)) is None:
                 waiting.append((piece, key))
@@ -104,7 +106,7 @@ class IncrementalChecker:
         for piece, key in waiting:
             equal.setdefault(key, []).append(piece)
         for key, pieces in equal.items():
-            found = self._read(draft, pieces[0], names, tell)
+            found = self._read(draft, pieces[0], terms, tell)
             self._remember(key, found)
             changes = [change.moved(piece.span.start) for piece in pieces for change in found]
             read = tuple(piece.span for piece in pieces)
@@ -124,10 +126,10 @@ class IncrementalChecker:
             or change.confidence >= needed_if_meant(self._confidence, change.old, change.new)
         )
 
-    def _read(self, draft: Draft, piece: _DocumentPiece, names: Words, tell: Tell) -> tuple[Suggestion, ...]:
+    def _read(self, draft: Draft, piece: _DocumentPiece, terms: Terms, tell: Tell) -> tuple[Suggestion, ...]:
         """The changes found in a piece, with offsets within it."""
         start, end = piece.span
-        words = draft.words | names
+        words = draft.words | Words(terms.names, terms.told)
         if piece.alone:
             source = Draft(draft.text[start:end], draft.format, words)
             return tuple(_each_safe(source, self._proofread(source, tell).changes))
@@ -153,11 +155,6 @@ def _each_safe(draft: Draft, changes: Sequence[Suggestion]) -> Iterator[Suggesti
         changed = with_suggestions(draft.text, [change])
         if len(changes) == 1 or same_structure(draft.text, changed, draft.format):
             yield change
-
-
-def _kept(source: str, *lists: Words) -> frozenset[str]:
-    """The words of some lists that occur in a text."""
-    return frozenset(source[start:end] for words in lists for start, end in words.spans(source))
 
 
 def _gaps(length: int, spans: Sequence[Span]) -> list[Span]:

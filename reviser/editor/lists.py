@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from reviser.core.errors import ReviserError
 from reviser.proofreading.project.ignoring import IgnoredPlace, ignore, list_for, read_ignored
 from reviser.proofreading.project.settings import ProjectSettings, files_of_settings, settings_for
+from reviser.proofreading.project.vocabulary import vocabulary_of
 from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_file, project_folder, user_file
 from reviser.proofreading.suggestion import WORD, Suggestion
 
@@ -54,12 +55,14 @@ class Lists:
         return source.file is not None and self.settings(source).excludes(source.file)
 
     def words(self, source: TextSource) -> Words:
+        """The words that must stay in a document, and those that its project uses."""
         file = source.file
         try:
             settings = self.settings(source)
             paths = [project_file(file) if file else None, user_file()]
             found = [path for path in paths if path and path.is_file()]
-            return Words.read(*found, *settings.ignore) | Words(settings.words)
+            used = vocabulary_of(file, self._roots(), self._report) if file else ()
+            return Words.read(*found, *settings.ignore) | Words(settings.words, used)
         except (ReviserError, OSError) as error:
             self._report(str(error))
             return Words()

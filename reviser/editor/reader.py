@@ -80,7 +80,7 @@ class EditorReader:
         if checker is None:
             policy, tokenizer = self.engine.policy, self.engine.tokenizer
             reader = Proofreader(policy, tokenizer, confidence=confidence, kinds=kinds)
-            checker = IncrementalChecker(reader.proofread, confidence, reader.known)
+            checker = IncrementalChecker(reader.proofread, confidence, reader.listed)
         self._checkers[confidence, kinds] = checker
         while len(self._checkers) > _CHECKERS:
             self._checkers.popitem(last=False)

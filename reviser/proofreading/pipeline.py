@@ -8,7 +8,7 @@ edited are read again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from reviser.core.errors import ReviserError
@@ -21,6 +21,7 @@ from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import OvertypingReader
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.reading import AT_ONCE, Tell, told_from
+from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.speller import Speller, UnknownWordsPassage, speller_for
 from reviser.proofreading.stages.model import ModelStage, Readings, key_of
 from reviser.proofreading.stages.rules import corrected_by_rules, rule_suggestions
@@ -76,9 +77,9 @@ class Proofreader:
         self._phrases = phrases
 
     @property
-    def known(self) -> Callable[[str], bool] | None:
-        """A predicate that tells whether a word is in the word list; None if the model uses no list."""
-        return self._speller.known.knows if self._speller else None
+    def listed(self) -> Dictionary | None:
+        """The list of English words; None if the model uses no list."""
+        return self._speller.known if self._speller else None
 
     def proofread(self, draft: Draft, tell: Tell = unheard) -> Proofread:
         """Correct one document."""
@@ -98,7 +99,7 @@ class Proofreader:
 
     def _guarded(self, drafts: Sequence[Draft]) -> Work:
         """The documents of the drafts, each with its guard."""
-        listed = self._speller.known if self._speller else None
+        listed = self.listed
         documents = [Document(draft, listed) for draft in drafts]
         return [(one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed)) for one in documents]
 
@@ -124,7 +125,7 @@ class Proofreader:
         # What a rule says of several words, "many informations", is better than what the speller says of one.
         elsewhere: Corrected = corrected_by_rules if self._phrases else lambda paragraph: ()
         for document, guard in work:
-            for sentence, plain in plain_misspellings(document, speller, guard.names, elsewhere):
+            for sentence, plain in plain_misspellings(document, speller, guard.terms, elsewhere):
                 guard.admit(sentence, plain)
             if document.accepted:
                 document.make(then_all=True, revisable=True)
@@ -147,7 +148,7 @@ class Proofreader:
         found = [
             one
             for document, guard in work
-            for one in misspelt(document, speller, guard.names, elsewhere, stage.sentences_of)
+            for one in misspelt(document, speller, guard.terms, elsewhere, stage.sentences_of)
         ]
         for one, likely in likely_words(found, speller, shown, tell):
             guards[id(one.document)].admit(one.sentence, likely)

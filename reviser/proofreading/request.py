@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from reviser.core.files import STREAM, input_name
 from reviser.proofreading.document import Draft, safe_selection
 from reviser.proofreading.project.ignoring import IgnoredPlace, list_for, read_ignored
 from reviser.proofreading.project.settings import ProjectSettings, kinds_named
+from reviser.proofreading.project.vocabulary import vocabulary_of
+from reviser.proofreading.project.word_lists import unreported
 from reviser.proofreading.project.words import Words, project_file, user_file
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format, format_of, format_of_language
@@ -25,6 +27,8 @@ class Request:
     format: str | None = None
     ignore: tuple[Path, ...] = ()
     terms: tuple[str, ...] = ()
+    report: Callable[[str], object] = unreported
+    """Called with a sentence for each list of words that cannot be read."""
 
     @classmethod
     def made(
@@ -36,6 +40,7 @@ class Request:
         without: str | None = None,
         format: str | None = None,
         ignore: Iterable[Path] = (),
+        report: Callable[[str], object] = unreported,
     ) -> Request:
         """The request from the options of a command and the settings of a project; options take precedence.
 
@@ -45,7 +50,7 @@ class Request:
         if only is not None or without is not None:
             wanted = frozenset(Kind) if only is None else kinds_in(only)
             kinds = wanted - (frozenset() if without is None else kinds_in(without))
-        return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words)
+        return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words, report)
 
     def format_of(self, path: Path, text: str) -> Format:
         """The format of the text at `path`; raises `ReviserError` for one that holds no prose."""
@@ -75,10 +80,10 @@ class Request:
         return tuple(found if len(kept) == len(found) else safe_selection(draft, kept))
 
     def words(self, path: Path) -> Words:
-        """The words that must stay in the text at `path`."""
+        """The words that must stay in the text at `path`, and those that its project uses."""
         project, user = project_file(path), user_file()
         found = [*self.ignore, *([project] if project else []), *([user] if user.is_file() else [])]
-        return Words.read(*found) | Words(self.terms)
+        return Words.read(*found) | Words(self.terms, vocabulary_of(path, report=self.report))
 
 
 def kinds_in(given: str) -> frozenset[Kind]:

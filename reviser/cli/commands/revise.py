@@ -81,6 +81,7 @@ class CorrectionOptions:
             without=self.except_,
             format=self.format,
             ignore=self.ignore,
+            report=complain,
         )
 
 

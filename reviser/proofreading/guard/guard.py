@@ -11,9 +11,9 @@ from reviser.core.edits import Edit, apply_edits
 from reviser.proofreading.document import Document, Sentence
 from reviser.proofreading.guard.calibration import FOLLOWED, Calibration
 from reviser.proofreading.guard.usage import makes_one, usage_in
-from reviser.proofreading.guard.vetoes import Vetoes, names_in
+from reviser.proofreading.guard.vetoes import Vetoes
 from reviser.proofreading.spelling.dictionary import Dictionary
-from reviser.proofreading.spelling.terms import as_names, terms_in
+from reviser.proofreading.spelling.gathering import terms_of
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph
 
@@ -34,27 +34,20 @@ class Guard:
         listed: Dictionary | None = None,
     ) -> None:
         draft, prose = document.draft, document.paragraphs
-        known = listed.knows if listed else None
-        terms = terms_in(draft.text, prose, draft.format, known)
+        self.terms: Final = terms_of(draft.text, prose, draft.format, draft.words, listed)
         self._document = document
         self._calibration = calibration
         self._vetoes = Vetoes(
             confidence,
             kinds,
-            draft.words,
-            names_in(prose) | as_names(terms),
-            usage_in(prose, terms),
-            known,
+            self.terms,
+            usage_in(prose),
+            listed.knows if listed else None,
             listed.is_name if listed else None,
         )
         self._without_dial = replace(self._vetoes, confidence=0.0)
         # What sentences were before they were edited.
         self._former: set[str] = set()
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The words that seem to be names in the document."""
-        return self._vetoes.names
 
     def needed(self, sentence: Sentence, suggestion: Suggestion) -> float:
         """The confidence that a suggestion must reach."""

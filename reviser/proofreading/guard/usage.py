@@ -34,12 +34,10 @@ _NO_NOUN = (
 
 @dataclass(frozen=True)
 class Usage:
-    """The counts of each spelling and of each capitalised word within a sentence, and the terms of the document's
-    code."""
+    """The counts of each spelling and of each capitalised word within a sentence."""
 
     spellings: Counter[str] = field(default_factory=Counter)
     capitals: Counter[str] = field(default_factory=Counter)
-    terms: frozenset[str] = frozenset()
 
     def forbids(self, kind: Kind, old: str, new: str, text: str, start: int) -> bool:
         """Whether the document's usage shows that `old`, at `start` of `text`, is intended."""
@@ -52,16 +50,15 @@ class Usage:
         )
 
     def has_often(self, kind: Kind, old: str) -> bool:
-        """Whether a change respells a word that the document repeats, or has in its code."""
+        """Whether a change respells a word that the document repeats."""
         if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER, Kind.JOINED_OR_SPLIT):
             return False
-        word = old.casefold()
-        return self.spellings[word] >= OFTEN or not self.terms.isdisjoint((word, word.removesuffix("s")))
+        return self.spellings[old.casefold()] >= OFTEN
 
 
-def usage_in(paragraphs: Iterable[Paragraph], terms: frozenset[str] = frozenset()) -> Usage:
+def usage_in(paragraphs: Iterable[Paragraph]) -> Usage:
     """The usage of a document's paragraphs. Headings and texts in capitals do not count for capitals."""
-    usage = Usage(terms=terms)
+    usage = Usage()
     for paragraph in paragraphs:
         usage.spellings.update(word.casefold() for word in _WORD.findall(paragraph.text))
         if paragraph.role is Role.HEADING or paragraph.text.isupper():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -17,7 +17,7 @@ from reviser.proofreading.changes import distance_between
 from reviser.proofreading.guard.doubts import is_doubtful, is_series_comma
 from reviser.proofreading.guard.meant import is_dialect, is_half_of_word, is_meant_twice, is_name_of_word
 from reviser.proofreading.guard.usage import Usage, lowers
-from reviser.proofreading.project.words import Words
+from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.spelling.variants import are_variants
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph, Role, sentences
@@ -37,16 +37,7 @@ MOST_WORDS: Final = 3
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _NUMBER = re.compile(r"[$€£#+-]?\w*\d\w*(?:[.,:/'’×x+-]?\d\w*)*%?")
-_CAPITALISED = re.compile(r"[^\W\d_][\w'’-]*")
 _ACRONYM = re.compile(r"\b[A-Z][A-Z&.]*[A-Z]s?\b")
-# Words with a capital that say nothing about names.
-_COMMON = (
-    english.ARTICLES
-    | english.PREPOSITIONS
-    | english.PRONOUNS
-    | english.AUXILIARIES
-    | {"and", "or", "but", "if", "so", "not", "yes", "then", "when", "where", "why", "how", "also"}
-)
 _POINTING = (frozenset(("this", "that")), frozenset(("these", "those")))
 _RELATIVE = frozenset(("which", "that"))
 _OBLIGING = frozenset(("has", "have", "had"))
@@ -76,12 +67,11 @@ _NEAR = 60
 
 @dataclass(frozen=True)
 class Vetoes:
-    """The limits that a user sets: the confidence, the kinds of changes, and the words that must stay."""
+    """The limits that a user sets: the confidence, the kinds of changes, and the names and terms."""
 
     confidence: float
     kinds: Collection[Kind] = frozenset(Kind)
-    words: Words = field(default_factory=Words)
-    names: frozenset[str] = frozenset()
+    terms: Terms = field(default_factory=Terms)
     usage: Usage = field(default_factory=Usage)
     known: Callable[[str], bool] | None = None
     """A predicate that tells whether a word is in the word list; None without a list."""
@@ -109,7 +99,7 @@ class Vetoes:
             reason = "it changes a number"
         elif _leaves_open(suggestion, paragraph.text):
             reason = "it leaves a quotation or a bracket open"
-        elif self._loses_word(suggestion, paragraph.text):
+        elif self._loses_word(suggestion, paragraph.text) or self.terms.forbids_capital(old, new):
             reason = "it changes a word that stays"
         elif self.usage.forbids(suggestion.kind, suggestion.old, suggestion.new, paragraph.text, suggestion.start):
             reason = "the document has the word so elsewhere"
@@ -176,10 +166,7 @@ class Vetoes:
 
     def _fixed(self, text: str, acronyms: bool) -> Counter[str]:
         """The words of a text that must stay, with their counts."""
-        found = Counter(text[start:end] for start, end in self.words.spans(text))
-        if self.names:
-            words = [_bare(word) for word in _CAPITALISED.findall(text)]
-            found.update(word for word in words if word in self.names)
+        found = self.terms.fixed_in(text)
         if acronyms:
             found.update(_ACRONYM.findall(text))
         return found
@@ -373,36 +360,6 @@ def _in_closing(suggestion: Suggestion, text: str) -> bool:
     if suggestion.kind is Kind.SPELLING:
         return False
     return any(found.start() <= suggestion.start and suggestion.end <= found.end() for found in _CLOSING.finditer(text))
-
-
-def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:
-    """The words that seem to be names: capitalised within sentences more than once, and never in lower case.
-
-    Headings do not count, as they may have capitals throughout, nor do texts in capitals.
-    """
-    capitalised: Counter[str] = Counter()
-    within, small = set[str](), set[str]()
-    for paragraph in paragraphs:
-        if paragraph.role is Role.HEADING or paragraph.text.isupper():
-            continue
-        for start, end in sentences(paragraph):
-            for found in _CAPITALISED.finditer(paragraph.text, start, end):
-                word = _bare(found[0])
-                if not word[0].isupper():
-                    small.add(word)
-                    continue
-                capitalised[word] += 1
-                # What follows a mark may be the start of a sentence, of a quotation, of a line.
-                if re.fullmatch(r"[\w,]\s", paragraph.text[max(start, found.start() - 2) : found.start()]):
-                    within.add(word)
-    return frozenset(
-        word for word in within if capitalised[word] > 1 and word.lower() not in small and word.lower() not in _COMMON
-    )
-
-
-def _bare(word: str) -> str:
-    """The word without the ending of a genitive or a contraction."""
-    return re.split(r"['’](?=\w{1,2}\Z)", word)[0].rstrip("'’-")
 
 
 def _words(text: str) -> list[str]:

@@ -116,7 +116,7 @@ def _reason_against(path: Path) -> SkipReason | None:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    listed = _files_by_git(folder)
+    listed = files_by_git(folder)
     if listed is None:
         for place, folders, names in os.walk(folder):
             folders[:] = [name for name in folders if not name.startswith(".")]
@@ -130,7 +130,7 @@ def _files(folder: Path) -> Iterator[Path]:
             yield folder / name
 
 
-def _files_by_git(folder: Path) -> list[str] | None:
+def files_by_git(folder: Path) -> list[str] | None:
     """The tracked and untracked files below a folder that git does not ignore; None outside of a repository, or
     without git."""
     command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others"]

@@ -82,11 +82,13 @@ class Words:
     """Names and terms of one or several words.
 
     A term in lower case also matches with a capital, as at the start of a sentence; one with capitals matches only as
-    written.
+    written. `accepted` are single words in lower case that a project uses: they are terms where the list of English
+    words has them not.
     """
 
-    def __init__(self, terms: Iterable[str] = ()) -> None:
+    def __init__(self, terms: Iterable[str] = (), accepted: Iterable[str] = ()) -> None:
         self._terms = {_from_word_to_word(term) for term in terms} - {""}
+        self.accepted = frozenset(accepted)
         self._most = max((len(_WORD.findall(term)) for term in self._terms), default=0)
 
     @classmethod
@@ -99,10 +101,18 @@ class Words:
         return frozenset(self._terms)
 
     def __or__(self, other: Words) -> Words:
-        return Words(self._terms | other._terms)
+        return Words(self._terms | other._terms, self.accepted | other.accepted)
 
     def __bool__(self) -> bool:
-        return bool(self._terms)
+        return bool(self._terms or self.accepted)
+
+    def within(self, text: str) -> Words:
+        """The same without accepted words that a text has not."""
+        if not self.accepted:
+            return self
+        return Words(
+            self._terms, {form for word in set(_WORD.findall(text)) for form in forms_of(word)} & self.accepted
+        )
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """The ranges of terms in a text, without a genitive ending; of those with the same start, the longest."""
@@ -121,6 +131,21 @@ class Words:
     def _holds(self, text: str) -> bool:
         term = " ".join(text.split())
         return term in self._terms or term.lower() in self._terms
+
+
+def forms_of(word: str) -> Iterator[str]:
+    """The forms under which a word may be listed: in lower case without genitive or plural, or as a plural."""
+    form = bare_word(word).lower()
+    yield form
+    for ending in ("s", "es"):
+        if form.endswith(ending):
+            yield form.removesuffix(ending)
+    yield f"{form}s"
+
+
+def bare_word(word: str) -> str:
+    """The word without the ending of a genitive or a contraction."""
+    return re.split(r"['’](?=\w{1,2}\Z)", word)[0].rstrip("'’-")
 
 
 def _lines(path: Path) -> Iterator[str]:

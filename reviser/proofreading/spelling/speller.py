@@ -9,7 +9,7 @@ spelling`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -24,7 +24,6 @@ from reviser.proofreading.overtyping import (
     ReaderSequence,
     longest_reading,
 )
-from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
 from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, ONE_SLIP, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
@@ -38,6 +37,7 @@ from reviser.proofreading.spelling.choosing import (
     rank,
 )
 from reviser.proofreading.spelling.dictionary import LARGEST, Dictionary, dictionary
+from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.spelling.unknown import UnknownWord, unknown_words
 from reviser.prose import Paragraph
 
@@ -213,11 +213,9 @@ class Speller:
         """The word list, loaded on first use."""
         return dictionary()
 
-    def unknown(
-        self, paragraph: Paragraph, words: Words, names: Collection[str], *, plain: bool = False
-    ) -> list[UnknownWord]:
+    def unknown(self, paragraph: Paragraph, terms: Terms, *, plain: bool = False) -> list[UnknownWord]:
         """The unknown words of a paragraph that may be misspelt."""
-        return [one for one in unknown_words(paragraph, self.known, words, names, plain=plain) if self._candidates(one)]
+        return [one for one in unknown_words(paragraph, self.known, terms, plain=plain) if self._candidates(one)]
 
     def seems_right(self, one: UnknownWord) -> bool:
         """Whether a word is listed, or no common word is near to it: then it is seldom a misspelling."""

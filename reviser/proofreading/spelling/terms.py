@@ -1,39 +1,71 @@
-"""Terms of a document: words in its code that are not in the word list, and that its prose may use."""
+"""Terms: the one place that says which words of a document are names or terms there.
+
+The spelling stage does not look at them, and the guard lets no stage change them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from reviser.prose import Format, Paragraph
+from reviser.proofreading.project.words import Words, bare_word, forms_of
 
-_WORD = re.compile(r"[^\W\d_]{3,}")
-# What is no prose of a mail is the prose of others.
-_WITHOUT_CODE = frozenset({Format.MAIL, Format.COMMIT})
-
-
-def terms_in(
-    text: str, prose: Sequence[Paragraph], format: Format, known: Callable[[str], bool] | None
-) -> frozenset[str]:
-    """The unknown words outside of the prose, in lower case."""
-    if known is None or format in _WITHOUT_CODE:
-        return frozenset()
-    words = {word for code in _code(text, prose) for word in _WORD.findall(code)}
-    return frozenset(word.lower() for word in words if not known(word))
+# With hyphens, as a whole compound may be a name.
+_TOKEN = re.compile(r"[^\W\d_][\w'’-]*")
 
 
-def as_names(terms: Iterable[str]) -> frozenset[str]:
-    """Terms with a capital, as the prose may write them."""
-    return frozenset(term.capitalize() for term in terms)
+@dataclass(frozen=True)
+class Terms:
+    """The words that a user or project lists, and the names and terms that a document and its project tell.
+
+    `names` are kept as they are written, `told` are unknown words in small letters, which are kept with their plurals
+    and genitives. `forms` has how often the document writes each term so within sentences.
+    """
+
+    words: Words = field(default_factory=Words)
+    names: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
+    forms: Counter[str] = field(default_factory=Counter)
+
+    def holds(self, word: str) -> bool:
+        """Whether a word of the document's text is one of its names or terms."""
+        return word in self.names or any(form in self.told for form in forms_of(word))
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """The ranges of listed words, names and terms in a text."""
+        yield from self.words.spans(text)
+        if not (self.names or self.told):
+            return
+        for found in _TOKEN.finditer(text):
+            for start, word in _parts(found[0]):
+                if self.holds(bare := bare_word(word)):
+                    first = found.start() + start
+                    yield first, first + len(bare)
+
+    def fixed_in(self, text: str) -> Counter[str]:
+        """What of a text must stay, with counts: terms in small letters, since their capitals are another matter."""
+        found = Counter(text[start:end] for start, end in self.words.spans(text))
+        for token in _TOKEN.findall(text):
+            for _, word in _parts(token):
+                bare = bare_word(word)
+                if bare in self.names:
+                    found[bare] += 1
+                elif self.holds(bare):
+                    found[bare.lower()] += 1
+        return found
+
+    def forbids_capital(self, old: str, new: str) -> bool:
+        """Whether a change of a term's capitals goes against the document's habit."""
+        if old == new or old.casefold() != new.casefold() or not self.holds(old):
+            return False
+        return new not in self.names and new not in self.words.terms and self.forms[new] <= self.forms[old]
 
 
-def _code(text: str, prose: Sequence[Paragraph]) -> Iterator[str]:
-    """The text between the paragraphs, and the protected parts of them."""
-    place = 0
-    for paragraph in prose:
-        for start, end in paragraph.segments:
-            yield text[place:start]
-            place = max(place, end)
-        for start, end in paragraph.protected:
-            yield paragraph.text[start:end]
-    yield text[place:]
+def _parts(token: str) -> Iterator[tuple[int, str]]:
+    """A token, and the words that hyphens join in it, with their places."""
+    yield 0, token
+    if "-" in token.strip("-"):
+        for found in re.finditer(r"[^-]+", token):
+            yield found.start(), found[0]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import SHORTEST
 from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
 from reviser.proofreading.spelling.foreign import foreign_in
+from reviser.proofreading.spelling.terms import Terms
 from reviser.prose import Paragraph, Role, sentences
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -34,9 +33,7 @@ class UnknownWord(NamedTuple):
     opens: bool = False
 
 
-def unknown_words(
-    paragraph: Paragraph, known: Dictionary, words: Words, names: Collection[str], *, plain: bool = False
-) -> list[UnknownWord]:
+def unknown_words(paragraph: Paragraph, known: Dictionary, terms: Terms, *, plain: bool = False) -> list[UnknownWord]:
     """The unknown words that may be misspelt: no names, no terms, nothing protected, nothing in a foreign passage.
 
     In a `plain` text also first words without a capital: in other formats a paragraph may go on from code or a formula.
@@ -50,7 +47,7 @@ def unknown_words(
     ]
     if not strange:
         return []
-    left = [*words.spans(text), *foreign_in(paragraph, known)]
+    left = [*terms.spans(text), *foreign_in(paragraph, known)]
     found = []
     for start, end in sentences(paragraph):
         inside = [one for one in strange if start <= one.start() and one.end() <= end]
@@ -58,7 +55,6 @@ def unknown_words(
             first = not _WORD.search(text, start, one.start())
             if (
                 _is_plain(text, one, first)
-                and one[0] not in names
                 and not paragraph.touches_protected(one.start(), one.end())
                 and not any(a < one.end() and one.start() < b for a, b in left)
             ):

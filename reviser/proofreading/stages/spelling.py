@@ -12,6 +12,7 @@ from reviser.proofreading.changes import kind_of
 from reviser.proofreading.document import Document, Sentence
 from reviser.proofreading.reading import AT_ONCE, Passage, Tell, told_from
 from reviser.proofreading.spelling.speller import Respelling, Speller, UnknownWordsPassage
+from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.spelling.unknown import UnknownWord
 from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format, Paragraph, Span, sentences
@@ -34,14 +35,14 @@ Corrected = Callable[[Paragraph], Sequence[Span]]
 
 
 def plain_misspellings(
-    document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
+    document: Document, speller: Speller, terms: Terms, elsewhere: Corrected
 ) -> Iterator[tuple[Sentence, list[Suggestion]]]:
     """The obvious corrections, found without the model.
 
     A word that occurs twice is left to the model, as it may be intended, and so is a sentence with a quotation.
     """
     counts: Counter[str] | None = None
-    for paragraph, unknown in _unknown(document, speller, names, elsewhere):
+    for paragraph, unknown in _unknown(document, speller, terms, elsewhere):
         for span in sentences(paragraph):
             sentence = Sentence(paragraph, span)
             if _QUOTES.search(sentence.text):
@@ -57,12 +58,12 @@ def plain_misspellings(
 def misspelt(
     document: Document,
     speller: Speller,
-    names: frozenset[str],
+    terms: Terms,
     elsewhere: Corrected,
     passages: Callable[[Document, Paragraph], Iterator[Sentence]],
 ) -> Iterator[MisspeltSentence]:
     """The sentences with unlisted words."""
-    for paragraph, unknown in _unknown(document, speller, names, elsewhere):
+    for paragraph, unknown in _unknown(document, speller, terms, elsewhere):
         for sentence in passages(document, paragraph):
             if words := _inside(sentence, unknown):
                 right = all(map(speller.seems_right, words))
@@ -98,12 +99,12 @@ def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[S
 
 
 def _unknown(
-    document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
+    document: Document, speller: Speller, terms: Terms, elsewhere: Corrected
 ) -> Iterator[tuple[Paragraph, list[UnknownWord]]]:
     """The paragraphs with unlisted words, and these words, without those that another stage corrects."""
     plain = document.draft.format in (Format.PLAIN, Format.MAIL)
     for paragraph in document.inside():
-        if unknown := speller.unknown(paragraph, document.draft.words, names, plain=plain):
+        if unknown := speller.unknown(paragraph, terms, plain=plain):
             spans = elsewhere(paragraph)
             if left := [one for one in unknown if not any(a < one.end and one.start < b for a, b in spans)]:
                 yield paragraph, left

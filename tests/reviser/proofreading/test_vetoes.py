@@ -13,8 +13,9 @@ from reviser.core.files import STREAM
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.guard.guard import _without_contradictions
 from reviser.proofreading.guard.usage import usage_in
-from reviser.proofreading.guard.vetoes import Vetoes, is_far, names_in, needed
+from reviser.proofreading.guard.vetoes import Vetoes, is_far, needed
 from reviser.proofreading.project.words import Words, project_file, user_file
+from reviser.proofreading.spelling.gathering import names_in
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.test_proofreader import proofread

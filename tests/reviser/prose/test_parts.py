@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reviser.core.edits import Edit, apply_edits
-from reviser.proofreading.guard.vetoes import names_in
-from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.dictionary import dictionary
+from reviser.proofreading.spelling.gathering import names_in
+from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.spelling.unknown import unknown_words
 from reviser.prose import Format, Role, paragraphs, safe_edits, sentences, unread
 from reviser.prose.parts import LONGEST
@@ -62,7 +62,7 @@ def test_time_grows_with_a_line_and_no_faster(text: str) -> None:
         def read() -> None:
             found = paragraphs(line, Format.PLAIN)
             for paragraph in found:
-                unknown_words(paragraph, known, Words(), names_in(found[:1]))
+                unknown_words(paragraph, known, Terms(names=names_in(found[:1])))
 
         return least_seconds(read)
 

@@ -17,9 +17,9 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.model import Reviser, preset
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.proofreading.pipeline import Proofreader
-from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import Passage
 from reviser.proofreading.spelling.speller import UnknownWordsPassage, speller_for
+from reviser.proofreading.spelling.terms import Terms
 from reviser.prose import Format, format_of, paragraphs, safe_edits
 from tests.reviser.proofreading.scripted import REVISING
 from tests.reviser.proofreading.test_properties import check
@@ -86,7 +86,7 @@ def test_chances_are_those_of_the_model() -> None:
     assert speller is not None
     text = "The cat recieved the mat."
     (paragraph,) = paragraphs(text, Format.PLAIN)
-    unknown = speller.unknown(paragraph, Words(), frozenset())
+    unknown = speller.unknown(paragraph, Terms())
     tokens = TOKENIZER.encode(text)
     ((place,),) = speller.judged([UnknownWordsPassage(Passage(tokens), text, unknown)], thoroughly=True)
 

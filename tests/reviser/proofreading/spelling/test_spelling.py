@@ -13,6 +13,7 @@ from reviser.proofreading.spelling.candidates import MOST, candidates
 from reviser.proofreading.spelling.choosing import MisspeltPlace, TokenSpan
 from reviser.proofreading.spelling.dictionary import LARGEST, SHIPPED, dictionary
 from reviser.proofreading.spelling.speller import PLAIN, Speller, chances
+from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.spelling.unknown import UnknownWord, unknown_words
 from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.spelling.test_properties import POLICY, TOKENIZER, VOCABULARY
@@ -26,7 +27,7 @@ def unknown(text: str, words: Words | None = None, format: Format = Format.PLAIN
     return [
         one.text
         for paragraph in paragraphs(text, format)
-        for one in unknown_words(paragraph, KNOWN, words or Words(), frozenset())
+        for one in unknown_words(paragraph, KNOWN, Terms(words or Words()))
     ]
 
 
@@ -160,10 +161,10 @@ def test_names_identifiers_and_other_languages_are_not(text: str) -> None:
 def test_paragraphs_that_start_without_a_capital_are_found(text: str, opens: bool) -> None:
     (paragraph,) = paragraphs(text, Format.PLAIN)
     words = Words(["eglot"])
-    found = unknown_words(paragraph, KNOWN, words, frozenset(), plain=True)
+    found = unknown_words(paragraph, KNOWN, Terms(words), plain=True)
     assert [one.opens for one in found] == ([True] if opens else [])
     # In other formats they may go on from code or a formula.
-    assert not any(one.opens for one in unknown_words(paragraph, KNOWN, words, frozenset()))
+    assert not any(one.opens for one in unknown_words(paragraph, KNOWN, Terms(words)))
 
 
 def test_code_and_listed_words_are_not() -> None:
