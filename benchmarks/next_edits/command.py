@@ -12,13 +12,13 @@ single edit, which nothing follows, are counted separately, by the share of them
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
 from benchmarks.measures.arena import ShareInterval
-from benchmarks.next_edits.cases import NextEditCase, case_of
+from benchmarks.next_edits.cases import case_of
 from benchmarks.next_edits.outcomes import (
     NextEditOutcome,
     NextEditScore,
@@ -28,14 +28,16 @@ from benchmarks.next_edits.outcomes import (
     last_replaced,
     outcome_of,
 )
+from benchmarks.next_edits.processes import in_processes
 from benchmarks.next_edits.sessions import ChosenSessions
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.cli.options import Argument, Option
 from reviser.core.files import write_atomically
 from reviser.next_edits.evidence import EditSort
-from reviser.next_edits.following import follower
+from reviser.next_edits.following import EditFollower, follower
 from reviser.session.engine import load_engine
+from training.edits.sessions.session import EditSession
 
 SHOWN = (1, 2, 3)
 _COLUMNS = ("edits made", "way", "suggestions", "right", "precision", "of all edits to come", "of their repeats")
@@ -51,28 +53,37 @@ class NextEditOptions:
     model: Annotated[str | None, Option("a model that has learned next edits", default="the text alone")] = None
     confidence: Annotated[float | None, Option("least confidence of a suggestion", default="as by default")] = None
     sessions: Annotated[int, Option("sessions of each file, at the most", least=1)] = 400
+    longest: Annotated[
+        int | None, Option("characters of the passages to which documents are cut", default="whole documents", least=1)
+    ] = None
     seed: Annotated[int, Option("random seed of their choice")] = 17
+    workers: Annotated[int, Option("processes", least=1)] = 2
     json: Annotated[bool, Option("print JSON")] = False
     write: Annotated[Path | None, Option("page to write", metavar="OUT")] = None
 
 
 def run(options: NextEditOptions) -> None:
     """Runs the benchmark and prints a table or JSON."""
-    chosen = ChosenSessions.of(options.files, options.sessions, options.seed)
-    following = follower(load_engine(options.model) if options.model else None)
-    least = following.judgement.confidence if options.confidence is None else options.confidence
+    chosen = ChosenSessions.of(options.files, options.sessions, options.seed, options.longest)
+    least = _follower(options.model).judgement.confidence if options.confidence is None else options.confidence
     suggested = f"suggested at {least:g}"
-    ways: dict[str, Proposing] = {
-        "find and replace, last edit": last_replaced,
-        "find and replace, all edits and marks": all_replaced,
-        suggested: followed(following, least),
+    names = ("find and replace, last edit", "find and replace, all edits and marks", suggested)
+    jobs = [
+        _Job(session, count, options.model, least)
+        for count in SHOWN
+        for session in chosen.several
+        if len(session.edits) > count
+    ]
+    alone = [_Job(session, 1, options.model, least) for session in chosen.single]
+    outcomes = [*in_processes(_outcomes, [*jobs, *alone], options.workers)]
+    scores = {
+        (count, name): NextEditScore(
+            [found[number] for job, found in zip(jobs, outcomes, strict=False) if job.count == count]
+        )
+        for count in SHOWN
+        for number, name in enumerate(names)
     }
-    scores: dict[tuple[int, str], NextEditScore] = {}
-    for count in SHOWN:
-        cases = [case_of(session, count) for session in chosen.several if len(session.edits) > count]
-        for name, propose in ways.items():
-            scores[count, name] = _score(cases, propose)
-    single = _score([case_of(session, 1) for session in chosen.single], ways[suggested])
+    single = NextEditScore([found[-1] for found in outcomes[len(jobs) :]])
     together = NextEditScore(
         [one for (_, name), score in scores.items() if name == suggested for one in score.outcomes]
     )
@@ -82,16 +93,35 @@ def run(options: NextEditOptions) -> None:
         page = _page(scores, together, single, options.seed)
         print(page, end="")
     if options.write:
-        names = " ".join(path.name for path in options.files)
-        command = f"reviser bench next-edit {names} --sessions {options.sessions} --seed {options.seed}"
+        files = " ".join(path.name for path in options.files)
+        command = f"reviser bench next-edit {files} --sessions {options.sessions} --seed {options.seed}"
+        command += f" --longest {options.longest}" if options.longest else ""
+        command += f" --model {options.model}" if options.model else ""
         head = provenance(command, Sessions=f"{len(chosen.several)} of several edits, {len(chosen.single)} of one")
         page = f"# Next edits\n\n{head}\n{_page(scores, together, single, options.seed)}"
         write_atomically(options.write, page.encode())
 
 
-def _score(cases: Sequence[NextEditCase], propose: Proposing) -> NextEditScore:
-    outcomes: list[NextEditOutcome] = [outcome_of(case, propose(case)) for case in cases]
-    return NextEditScore(outcomes)
+@dataclass(frozen=True)
+class _Job:
+    """A case of a session, and how edits are suggested in it."""
+
+    session: EditSession
+    count: int
+    model: str | None
+    least: float
+
+
+@cache
+def _follower(model: str | None) -> EditFollower:
+    return follower(load_engine(model) if model else None)
+
+
+def _outcomes(job: _Job) -> tuple[NextEditOutcome, ...]:
+    """The outcomes of all ways, the suggestions last."""
+    case = case_of(job.session, job.count)
+    ways: tuple[Proposing, ...] = (last_replaced, all_replaced, followed(_follower(job.model), job.least))
+    return tuple(outcome_of(case, propose(case)) for propose in ways)
 
 
 def _page(

@@ -11,10 +11,10 @@ at which the share of right suggestions reaches `--precision`.
 from __future__ import annotations
 
 import math
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.next_edits.cases import case_with, right_edits
 from benchmarks.next_edits.outcomes import edited
+from benchmarks.next_edits.processes import in_processes
 from benchmarks.next_edits.sessions import ChosenSessions
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
@@ -57,7 +58,10 @@ class JudgementOptions:
     sessions: Annotated[int, Option("sessions of each file, at the most", least=1)] = 4000
     precision: Annotated[float, Option("share of what is shown that is to be right")] = 0.85
     seed: Annotated[int, Option("random seed")] = 23
-    workers: Annotated[int, Option("processes; a model is read by one", least=1)] = 2
+    longest: Annotated[
+        int | None, Option("characters of the passages to which documents are cut", default="whole documents", least=1)
+    ] = None
+    workers: Annotated[int, Option("processes", least=1)] = 2
     out: Annotated[Path, Option("file of judgements, in which it takes its place")] = SHIPPED
 
 
@@ -79,30 +83,24 @@ class _FitJob:
     session: EditSession
     made: Sequence[int]
     group: int
+    model: str | None
 
 
 def run(options: JudgementOptions) -> None:
-    chosen = ChosenSessions.of(options.files, options.sessions, options.seed)
-    jobs = [*_jobs([*chosen.several, *chosen.single], options.seed)]
-    if options.model is None:
-        with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
-            cases = [*pool.imap(_measured_alone, jobs, chunksize=32)]
-        digest = ""
-    else:
-        engine = load_engine(options.model)
-        reader = NextEditReader(engine.policy, engine.tokenizer, f"the model {engine.name}")
-        cases = [_measured(job, reader) for job in jobs]
-        digest = getattr(engine.policy, "digest", "")
+    chosen = ChosenSessions.of(options.files, options.sessions, options.seed, options.longest)
+    jobs = [*_jobs([*chosen.several, *chosen.single], options)]
+    digest = "" if options.model is None else getattr(load_engine(options.model).policy, "digest", "")
+    cases = [*in_processes(_measured, jobs, options.workers)]
     fitted = fitted_to([case for case in cases if case.features], options.precision, digest)
     others = [one for one in read_judgements(options.out) if one.model != digest] if options.out.is_file() else []
     write_atomically(options.out, judgements_text(sorted([*others, fitted], key=lambda one: one.model)).encode())
     print(f"{len(jobs):,} cases, {sum(len(case.right) for case in cases):,} candidates; shown from {fitted.confidence}")
 
 
-def _jobs(sessions: Iterable[EditSession], seed: int) -> Iterator[_FitJob]:
+def _jobs(sessions: Iterable[EditSession], options: JudgementOptions) -> Iterator[_FitJob]:
     """Yields the jobs of each session: one, two, three and all edits made."""
     for number, session in enumerate(sessions):
-        random = KeyedRandom(seed, number)
+        random = KeyedRandom(options.seed, number)
         count = len(session.edits)
         for wanted in sorted({1, 2, 3, count}):
             if wanted > min(count, _MOST_MADE):
@@ -112,16 +110,18 @@ def _jobs(sessions: Iterable[EditSession], seed: int) -> Iterator[_FitJob]:
                 for at in range(wanted):
                     other = at + random.below(count - at)
                     numbers[at], numbers[other] = numbers[other], numbers[at]
-            yield _FitJob(session, numbers[:wanted], number)
+            yield _FitJob(session, numbers[:wanted], number, options.model)
 
 
-def _measured_alone(job: _FitJob) -> MeasuredCase:
-    return _measured(job, None)
+@cache
+def _reader(model: str) -> NextEditReader:
+    engine = load_engine(model)
+    return NextEditReader(engine.policy, engine.tokenizer, f"the model {engine.name}")
 
 
-def _measured(job: _FitJob, reader: NextEditReader | None) -> MeasuredCase:
+def _measured(job: _FitJob) -> MeasuredCase:
     case = case_with(job.session, job.made)
-    found = candidates(edited(case), dictionary().knows, reader)
+    found = candidates(edited(case), dictionary().knows, None if job.model is None else _reader(job.model))
     return MeasuredCase(
         [one.features for one in found],
         [bool(right_edits(case, one.change)) for one in found],

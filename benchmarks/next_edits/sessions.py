@@ -1,4 +1,5 @@
-"""The choice of sessions for measuring next edits: one per document, those of a single edit apart."""
+"""The choice of sessions for measuring next edits: one per document, those of a single edit apart, whole or as a
+passage of the document."""
 
 from __future__ import annotations
 
@@ -20,17 +21,54 @@ class ChosenSessions:
     single: list[EditSession]
 
     @classmethod
-    def of(cls, files: Iterable[Path], most: int, seed: int) -> ChosenSessions:
-        """Chooses at most `most` sessions of each sort from each file; raises `ReviserError` if there are none."""
+    def of(cls, files: Iterable[Path], most: int, seed: int, longest: int | None = None) -> ChosenSessions:
+        """Chooses at most `most` sessions of each sort from each file; raises `ReviserError` if there are none.
+
+        A document of more than `longest` characters is cut to a passage around one of its edits.
+        """
         several: list[EditSession] = []
         single: list[EditSession] = []
         for path in files:
-            shown = [session for session in read_sessions(path) if _can_be_shown(session)]
-            several += _drawn([one for one in shown if len(one.edits) > 1], most, seed)
-            single += _drawn([one for one in shown if len(one.edits) == 1], most, seed)
+            several_of, single_of = [], []
+            for number, session in enumerate(read_sessions(path)):
+                if not _can_be_shown(session):
+                    continue
+                part = session if longest is None else passage_of(session, longest, KeyedRandom(seed, number))
+                if len(part.edits) > 1:
+                    several_of.append(part)
+                elif len(session.edits) == 1:
+                    single_of.append(part)
+            several += _drawn(several_of, most, seed)
+            single += _drawn(single_of, most, seed)
         if not several:
             raise ReviserError("these files have no session whose edits can be shown")
         return cls(several, single)
+
+
+def passage_of(session: EditSession, longest: int, random: KeyedRandom) -> EditSession:
+    """A passage of at most `longest` characters of a session's text around one of its edits, with the edits in it;
+    whole lines where they fit, else whole words."""
+    text = session.text
+    if len(text) <= longest:
+        return session
+    edit = random.pick(session.edits)
+    room = max(longest - (edit.end - edit.start), 0)
+    start = max(edit.start - random.below(room // 3 + 1), 0)
+    end = min(start + longest, len(text))
+    start, end = _bound(text, start, edit.start, first=True), _bound(text, edit.end, end, first=False)
+    inside = [one.moved(-start) for one in session.edits if start <= one.start and one.end <= end]
+    return EditSession(text[start:end], tuple(inside), session.source, session.commit, session.path)
+
+
+def _bound(text: str, low: int, high: int, *, first: bool) -> int:
+    """A place from `low` to `high` where a line begins (the first) or ends (the last), or else a word."""
+    if (low == 0) if first else (high == len(text)):
+        return low if first else high
+    for mark in "\n ":
+        at = text.find(mark, low, high) + 1 if first else text.rfind(mark, low, high)
+        if at > 0:
+            return at
+    return high if first else low
 
 
 def _can_be_shown(session: EditSession) -> bool:

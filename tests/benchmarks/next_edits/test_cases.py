@@ -1,9 +1,13 @@
 """Cases of next edits: what is to come after the first edits, and which changes are right."""
 
+import pytest
+
 from benchmarks.next_edits.cases import case_of, case_with, right_edits
 from benchmarks.next_edits.outcomes import NextEditScore, all_replaced, last_replaced, outcome_of
+from benchmarks.next_edits.sessions import passage_of
 from reviser.core.edits import Edit
 from reviser.next_edits.evidence import EditSort
+from training.data.randomness import KeyedRandom
 from training.edits.sessions.session import EditSession
 
 TEXT = "An e-mail here, an e-mail there, a third e-mail."
@@ -47,3 +51,16 @@ def test_a_score_counts_what_is_right_and_what_it_finds() -> None:
     low, high = score.precision.low, score.precision.high
     assert 0 < low < 2 / 3 < high < 1
     assert [change.start for change in last_replaced(case)] == [edit.start - 1 for edit in case.to_come]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_passage_has_whole_words_and_the_edits_in_it(seed: int) -> None:
+    text = "\n".join(f"Line {number} tells of an e-mail and of a letter." for number in range(40))
+    places = [at for at in range(len(text)) if text.startswith("e-mail", at)]
+    session = EditSession(text, tuple(Edit(at, "e-mail", "email") for at in places))
+    part = passage_of(session, 300, KeyedRandom(seed))
+    assert 0 < len(part.text) <= 300
+    assert f"\n{part.text}\n" in f"\n{text}\n"
+    assert part.edits
+    assert [part.text[edit.start : edit.end] for edit in part.edits] == ["e-mail"] * part.text.count("e-mail")
+    assert passage_of(session, len(text), KeyedRandom(seed)) is session

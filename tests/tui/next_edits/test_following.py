@@ -396,7 +396,7 @@ class Reader:
         self.check()
         return [(change, 9.0 if "letter" in text[change.end : change.end + 12] else -9.0) for change in changes]
 
-    def proposed(self, text: str, shown: object, taken: object) -> list[ProposedEdit]:
+    def proposed(self, text: str, shown: object, taken: object, within: object = None) -> list[ProposedEdit]:
         return [ProposedEdit(following.Edit(text.index("subject"), "subject", "title"), 0.99)]
 
 
