@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks.everyday.contest import ContestResult, ContestRun
 from benchmarks.everyday.prompts import Opening
 from benchmarks.measures.arena import ShareInterval
-from benchmarks.report.blocks import Block, ReportSample, Section
-from benchmarks.report.rendering import as_page
+from benchmarks.report.rendering import Block, ReportSample, Section, as_page
 from benchmarks.report.tables import Table
 
 TITLE = "Everyday prompts"

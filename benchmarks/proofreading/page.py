@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from benchmarks.proofreading.examples import EXPLAINED
 from benchmarks.proofreading.measure import CorrectorResult
 from benchmarks.proofreading.scores import Interval
-from benchmarks.report.blocks import ReportSample, Section
 from benchmarks.report.provenance import provenance
-from benchmarks.report.rendering import as_page
+from benchmarks.report.rendering import ReportSample, Section, as_page
 from benchmarks.report.tables import Table
 
 TITLE = "Proofreading"

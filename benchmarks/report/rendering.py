@@ -1,14 +1,44 @@
-"""A report as one self-contained HTML page, and as Markdown."""
+"""A report of sections of paragraphs, tables, samples and facts: as one self-contained HTML page, and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from string import Template
 
-from benchmarks.report.blocks import Block, Facts, ReportSample, Section
 from benchmarks.report.tables import Table
+
+
+@dataclass(frozen=True)
+class ReportSample:
+    """A prompt and its continuations: contestant, text, and the page that replays the run."""
+
+    prompt: str
+    texts: tuple[tuple[str, str, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A list of names and values."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+Block = str | Table | ReportSample | Facts
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report; plain strings are paragraphs."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def anchor(self) -> str:
+        return "".join(c if c.isalnum() else "-" for c in self.title.lower())
 
 
 def as_page(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:

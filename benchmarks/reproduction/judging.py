@@ -13,16 +13,44 @@ from statistics import fmean, median
 
 from benchmarks.everyday.critic import Critic, Opinion, Preference
 from benchmarks.measures.arena import judge_matches, matches, score, wilson
-from benchmarks.protocol.records import Continuation, Judgement, Scored, read_records, write_records
+from benchmarks.protocol.records import Continuation, Judgement, Prompt, Scored, read_records, write_records
 from benchmarks.protocol.results import REAL, Row
 from benchmarks.protocol.runs import ProgressBars, RunCache, RunFolder, file_name, key_of
-from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.reproduction.scales import StagedScale, label
 from benchmarks.reproduction.texts import run_folder, written_names
 from benchmarks.reproduction.training import ModelPlaces
-from benchmarks.suite import SuitePlan, WrittenRuns, finite
+from benchmarks.suite import Suite, SuitePlan, WrittenRuns, finite
 from reviser.core.errors import ReviserError
 from reviser.scoring.judges import Answer, Case
+
+
+class KeptSuite(Suite):
+    """A suite that reads the texts of a run from its folder; models and data are not needed."""
+
+    def __init__(self, plan: SuitePlan, folder: RunFolder, cache: RunCache, bars: ProgressBars) -> None:
+        self.plan = plan
+        self.folder = folder
+        self.cache = cache
+        self.bars = bars
+        self.missing = []
+        self._loaded = None
+        self.prompts = {
+            int(path.stem): read_records(path, Prompt) for path in sorted((folder.path / "prompts").glob("*.jsonl"))
+        }
+        self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
+
+    def written(self) -> list[WrittenRuns]:
+        """Reads the texts of every contestant of the run."""
+        found = []
+        for name, source in [(REAL, REAL), *self.plan.named_models()]:
+            path = self.folder.path / "generations" / f"{file_name(name)}.jsonl"
+            if path.exists():
+                by_seed: dict[int, list[Continuation]] = {}
+                for entry in read_records(path, Continuation):
+                    by_seed.setdefault(entry.seed, []).append(entry)
+                found.append(WrittenRuns(name, source, by_seed, [], None, None))
+        return found
+
 
 SHORT = 10
 """Characters under which a continuation says nothing."""

@@ -15,8 +15,7 @@ from typing import Annotated
 
 from benchmarks.protocol.results import Results
 from benchmarks.protocol.runs import RunFolder
-from benchmarks.report.blocks import ReportSample, Section
-from benchmarks.report.rendering import as_markdown, as_page
+from benchmarks.report.rendering import ReportSample, Section, as_markdown, as_page
 from benchmarks.sections.parts import (
     arena_section,
     costs_section,

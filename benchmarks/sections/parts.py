@@ -11,9 +11,8 @@ from benchmarks.protocol.records import Continuation, Prompt, read_records
 from benchmarks.protocol.results import REAL, Results, Row
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.report import paper_tables
-from benchmarks.report.blocks import Block, Facts, ReportSample, Section
-from benchmarks.report.figures import QUOTED, beside, rate_with_interval, with_digits, with_interval
-from benchmarks.report.tables import Table
+from benchmarks.report.rendering import Block, Facts, ReportSample, Section
+from benchmarks.report.tables import QUOTED, Table, beside, rate_with_interval, with_digits, with_interval
 from reviser.core.counts import counted
 
 

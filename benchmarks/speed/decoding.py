@@ -25,12 +25,21 @@ from typing import Annotated
 import torch
 
 from benchmarks.report.provenance import cores, load, write_page
-from benchmarks.speed.contestants.contest import CAPACITY, SEED, SpeedContestant, prompt, timed
+from benchmarks.speed.contestants.contest import (
+    CAPACITY,
+    CONTEXTS,
+    SEED,
+    EngineFacts,
+    Shares,
+    SpeedContestant,
+    SpeedResult,
+    prompt,
+    race,
+    report,
+    timed,
+)
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
-from benchmarks.speed.contestants.ours import ReviserDecoding
-from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, report
-from benchmarks.speed.contestants.race import race
-from benchmarks.speed.contestants.transformers_models import Transformers
+from benchmarks.speed.contestants.ours import ReviserDecoding, Transformers
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer

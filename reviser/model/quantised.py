@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import torch
@@ -204,16 +203,3 @@ def dequantise_model(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict
     state = {name: dequantise(parts_of(tensors, name), columns).contiguous() for name, (_, columns) in names.items()}
     plain = (name for name in tensors if name.rpartition(".")[0] not in names)
     return state | {name: tensors[name] for name in plain}
-
-
-def save_quantised(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    from safetensors.torch import save_file
-
-    save_file(dict(tensors), path, metadata=dict(metadata or {}))
-
-
-def load_quantised(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, mapped into memory: pages are read when they are used."""
-    from safetensors.torch import load_file
-
-    return load_file(path)

@@ -153,9 +153,6 @@ class NativeBatch:
             raise CacheFull(f"a row of the batch has room for {self.room} ids")
         raise refusal(status, self._decoder.config)
 
-    def is_full(self, row: int) -> bool:
-        return self.lengths[row] == self.room
-
     def clear(self, row: int) -> None:
         """Forget what was read into a row; costs no time."""
         self.lengths[row] = 0

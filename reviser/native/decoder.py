@@ -131,19 +131,6 @@ class NativeDecoder:
         tensors = quantise_model(model, bits)
         return cls(model.config, tensors, threads=threads, capacity=capacity, level=level)
 
-    @classmethod
-    def from_quantised(
-        cls,
-        config: ModelConfig,
-        tensors: Mapping[str, Array | Tensor],
-        *,
-        threads: int | None = None,
-        capacity: int | None = None,
-        level: str | None = None,
-    ) -> Self:
-        """Pack tensors that a file or `quantise_model` gave."""
-        return cls(config, tensors, threads=threads, capacity=capacity, level=level)
-
     def _create(self) -> int:
         config = self.config
         shape = native.ShapeStruct(

@@ -80,13 +80,6 @@ class Perplexity:
     bits_per_byte: float
 
 
-def perplexity(
-    evaluator: Evaluator, texts: Sequence[PromptedText], progress: Callable[[int], None] = lambda done: None
-) -> Perplexity:
-    """Measure the losses of `texts` and summarise them."""
-    return summarise(evaluator, evaluator.losses(texts, progress))
-
-
 def summarise(evaluator: Evaluator, losses: Sequence[Loss]) -> Perplexity:
     """The perplexity figures of losses that `evaluator` gave."""
     written = [loss for loss in losses if loss.nats]

@@ -5,7 +5,7 @@
 When a person goes back to add something, the text read well without it. A trajectory that steps back should
 therefore insert such a piece. The price of a candidate is the loss, in nats, that its absence adds to the text after
 it under the base model. Pieces up to a maximum price are written beside the tokens of each shard; elaborated
-samples insert them late (see `training.samples.policies.elaborated`).
+samples insert them late (see `training.samples.obfuscation.elaborated`).
 """
 
 from __future__ import annotations

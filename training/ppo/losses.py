@@ -2,7 +2,7 @@
 
     loss = - policy - c_entropy entropy + c_kl KL(policy, reference) + c_type KL(types)
 
-(The value loss belongs to a separate network, see `training.ppo.value`.) The policy is the distribution
+(The value loss belongs to a separate network, see `training.ppo.losses`.) The policy is the distribution
 from which actions were sampled: scores masked by validity and divided by the temperature, without a cut-off. The
 logits of a batch would take gigabytes, so positions are processed in chunks whose logits are computed again
 for the gradient.
@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
@@ -150,3 +152,61 @@ def type_loss(types: Tensor, target: Tensor) -> Tensor:
     """
     wanted = target.clamp_min(1e-12)
     return (target * (wanted.log() - types.clamp_min(1e-12).log())).sum()
+
+
+Floats = NDArray[np.float32]
+
+
+class ValueHead(nn.Module):
+    """A small network on the model's final hidden states.
+
+    Its loss sends no gradient into the model, so learning about rewards cannot harm the language model. It is
+    saved apart from the model, which does not need it.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, width)
+        self.outer = nn.Linear(width, 1)
+        # No opinion at first: then advantages are plain rewards.
+        nn.init.zeros_(self.outer.weight)
+        nn.init.zeros_(self.outer.bias)
+
+    def forward(self, states: Tensor) -> Tensor:
+        with torch.autocast(states.device.type, enabled=False):
+            values: Tensor = self.outer(torch.tanh(self.inner(states.detach().float())))
+        return values.squeeze(-1)
+
+
+def advantages(
+    values: Floats, lengths: Sequence[int], rewards: Sequence[float], gamma: float, gae_lambda: float
+) -> tuple[Floats, Floats]:
+    """Generalised advantages and returns of episodes that are rewarded at their last action.
+
+    `values` are those of the states in which actions were taken, episode after episode.
+    """
+    known = values.tolist()
+    found = [0.0] * len(known)
+    end = 0
+    for length, reward in zip(lengths, rewards, strict=True):
+        start, end = end, end + length
+        gain, later = reward, 0.0
+        for at in range(end - 1, start - 1, -1):
+            later = gain - known[at] + gamma * gae_lambda * later
+            found[at] = later
+            # What an earlier action gains is the state it leads to.
+            gain = gamma * known[at]
+    gains = np.array(found, dtype=np.float32)
+    return gains, gains + values
+
+
+def normalised(values: Floats) -> Floats:
+    """The values scaled to mean 0 and standard deviation 1."""
+    scaled: Floats = (values - values.mean()) / (values.std() + 1e-8)
+    return scaled
+
+
+def explained_variance(values: Floats, returns: Floats) -> float:
+    """1 if the values predict the returns exactly, 0 if a constant would do as well; NaN if all returns are equal."""
+    variance = float(returns.var())
+    return 1 - float((returns - values).var()) / variance if variance > 0 else float("nan")

@@ -19,13 +19,24 @@ from reviser.core.vocabulary import KINDS
 from reviser.decoding.batch.validity import Rules
 from reviser.model import Reviser
 from training.data.randomness import KeyedRandom, key
-from training.ppo.losses import PolicyScores, clipped_loss, k3, kind_matrix, score_visited, type_loss
+from training.ppo.losses import (
+    Floats,
+    PolicyScores,
+    ValueHead,
+    advantages,
+    clipped_loss,
+    explained_variance,
+    k3,
+    kind_matrix,
+    normalised,
+    score_visited,
+    type_loss,
+)
 from training.ppo.minibatches import Minibatch, minibatches
 from training.ppo.rewards import Rewarded, repeated
 from training.ppo.rollouts import DocumentPrompts, Episode, Group, PrefixOracle, roll_out
 from training.ppo.settings import PpoSettings
-from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
-from training.trainer.schedule import learning_rate
+from training.trainer.settings import learning_rate
 from training.trainer.trainer import StateDict
 
 _BATCHES, _EPOCH = range(2)

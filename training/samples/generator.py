@@ -1,4 +1,4 @@
-"""The compiled trajectory generator: it draws the same trajectories as the policies of `training.samples.policies`.
+"""The compiled trajectory generator: it draws the same trajectories as the policies of `training.samples.obfuscation`.
 
 The text is in a gap buffer whose gap is the cursor: a deletion widens the gap, and a move copies the
 tokens it passes. The inverse of each obfuscation action is written at once, from the end of the output
@@ -18,9 +18,22 @@ from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.data.randomness import State, below, chance, compiled, folded
 from training.samples.histories import Histories, Texts, Tokens
-from training.samples.obfuscation import ATTEMPTS, ELABORATED, LOCAL, PAPER, PLAIN, RICH, Task, make_sample
-from training.samples.policies import ELABORATING_REACH, PIECES, REACH_BACK, Pieces, tokens_between
-from training.samples.rich import rich
+from training.samples.obfuscation import (
+    ATTEMPTS,
+    ELABORATED,
+    ELABORATING_REACH,
+    LOCAL,
+    PAPER,
+    PIECES,
+    PLAIN,
+    REACH_BACK,
+    RICH,
+    Pieces,
+    Task,
+    make_sample,
+    rich,
+    tokens_between,
+)
 
 LONGEST_POWER = 9
 LONGEST = 1 << LONGEST_POWER

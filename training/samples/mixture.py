@@ -11,7 +11,7 @@ from typing import Any
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
-from training.samples.policies import PIECES, Pieces
+from training.samples.obfuscation import PIECES, Pieces
 
 Weighted = tuple[tuple[float, float], ...]
 Ranges = tuple[tuple[float, float, float], ...]

@@ -34,7 +34,6 @@ from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.distillation import BaseTeacher
 from training.trainer.metrics import Metrics, MetricsLog, PlainView, make_view
-from training.trainer.options import RunOptions
 from training.trainer.parallel import World, join_world
 from training.trainer.saving import (
     RunFacts,
@@ -47,7 +46,7 @@ from training.trainer.saving import (
     save_settings,
     tidy,
 )
-from training.trainer.settings import Settings
+from training.trainer.settings import RunOptions, Settings
 from training.trainer.trainer import StepMeasures, Trainer, interruptible
 
 _REPORT_SECONDS = 2.0

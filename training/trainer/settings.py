@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
 
-from reviser.cli.options import Option
+from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS, PAPER_KINDS
 
@@ -179,3 +181,59 @@ def preset_settings(name: str, **changes: Any) -> Settings:
     if changes.get("minutes") is not None:
         chosen.pop("steps", None)
     return Settings.from_dict(chosen | {k: v for k, v in changes.items() if v is not None})
+
+
+class Rates(Protocol):
+    """The settings that determine the learning rate."""
+
+    @property
+    def peak_rate(self) -> float: ...
+    @property
+    def final_rate(self) -> float: ...
+    @property
+    def warmup_steps(self) -> int: ...
+
+
+def learning_rate(settings: Rates, step: int, progress: float) -> float:
+    """The rate at `step`, when the share `progress` (0 to 1) of the run is done.
+
+    With a `cooldown`, the rate falls only during that last share of the run.
+    """
+    cooldown: float | None = getattr(settings, "cooldown", None)
+    done = min(max(progress, 0.0), 1.0)
+    height = 0.5 * (1 + math.cos(math.pi * done)) if cooldown is None else min(1.0, (1 - done) / cooldown)
+    rate = settings.final_rate + (settings.peak_rate - settings.final_rate) * height
+    if step < settings.warmup_steps:
+        return rate * (step + 1) / settings.warmup_steps
+    return rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a training run."""
+
+    preset: Annotated[str, Argument(choices=tuple(PRESETS))]
+    data: Annotated[Path, Option("token shards (reviser tokenise)")]
+    out: Annotated[Path, Option("folder of the run")]
+    held_out: Annotated[Path | None, Option("token shards to evaluate on")] = None
+    edits: Annotated[Path | None, Option("shards of edits, for a mixture that has some")] = None
+    mistakes: Annotated[Path | None, Option("table of mistakes to be put into texts")] = None
+    mistakes_in: Annotated[Path | None, Option("token shards of those texts", default="--data")] = None
+    next_edits: Annotated[Path | None, Option("shards of next edits, to be blended with edits")] = None
+    recipe: Annotated[Path | None, Option("JSON file: how often each kind of mistake")] = None
+    base: Annotated[str | None, Option("the model that --keep holds the run to", default="--init")] = None
+    held_out_edits: Annotated[Path | None, Option("shards of edits to evaluate on")] = None
+    tokenizer: Annotated[str | None, Option("gpt2, or the tokenizer.json that the data was made with")] = None
+    init: Annotated[str | None, Option("start from this model: a folder, a hub id or a GGUF file")] = None
+    mixture: Annotated[Path | None, Option("JSON file; by default the paper's recipe")] = None
+    resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
+    elastic: Annotated[bool, Option("resume from the last checkpoint if there is one, else start: for restarts")] = (
+        False
+    )
+    workers: Annotated[int, Option("threads that make batches")] = 2
+    changes: Annotated[Mapping[str, Any], Group(Settings, without=("model", "betas"))] = field(default_factory=dict)
+    words: Words = ()
+
+    def settings(self) -> Settings:
+        """The preset with the settings that the options override."""
+        return preset_settings(self.preset, **self.changes)

@@ -22,8 +22,7 @@ from training.trainer.loss import chunk_loss, summed_loss
 from training.trainer.parallel import World, last_pass_syncs, share
 from training.trainer.recording import RecordedObjective
 from training.trainer.rounding import Rounding
-from training.trainer.schedule import learning_rate
-from training.trainer.settings import Settings
+from training.trainer.settings import Settings, learning_rate
 
 
 class BatchSource(Protocol):

@@ -11,8 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer
-from benchmarks.contestants.diffusion.noise import Schedule
+from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Schedule
 from reviser.checkpoints.folders import atomic_folder
 from reviser.checkpoints.tokenizer_files import BUILT_IN, TOKENIZER_FILE, make_tokenizer
 from reviser.core.errors import ReviserError

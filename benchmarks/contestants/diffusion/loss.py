@@ -10,8 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from benchmarks.contestants.diffusion.model import DiffusionTransformer, Visibility
-from benchmarks.contestants.diffusion.noise import masked_share
+from benchmarks.contestants.diffusion.model import DiffusionTransformer, Visibility, masked_share
 from training.trainer.loss import chunked_loss
 from training.trainer.recording import RecordedObjective
 

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from benchmarks.contestants.diffusion.noise import Schedule, masked_share
+from benchmarks.contestants.diffusion.model import Schedule, masked_share
 
 END = 1e-5
 # Places whose outputs over the vocabulary are held at once.

@@ -21,8 +21,7 @@ from torch import Tensor
 from reviser.core.counts import counted
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch.random_numbers import GOLDEN, signed, uniform
-from reviser.decoding.batch.sampling import Sampling, choose
+from reviser.decoding.batch.sampling import GOLDEN, Sampling, choose, signed, uniform
 from reviser.decoding.batch.validity import NEVER, Rules
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from benchmarks.speed.contestants.page import CONTEXTS, EngineFacts, Shares, SpeedResult, Times, report
-from benchmarks.speed.contestants.transformers_models import Transformers
+from benchmarks.speed.contestants.contest import CONTEXTS, EngineFacts, Shares, SpeedResult, Times, report
+from benchmarks.speed.contestants.ours import Transformers
 from tests.reviser.checkpoints.parts import toy_checkpoint
 
 SHARES = Shares(overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07)

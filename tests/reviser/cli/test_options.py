@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from reviser.cli.options import Argument, Group, Option, Words, add_deferred, parsed, run_with
 from reviser.core.errors import ReviserError
 from training.dagger.run import DaggerOptions
-from training.trainer.options import RunOptions
+from training.trainer.settings import RunOptions
 
 
 @dataclass(frozen=True)

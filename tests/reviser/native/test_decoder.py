@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from reviser.checkpoints.tensors import SINGLE_FILE, read_arrays, read_headers
 from reviser.core.errors import ReviserError
 from reviser.model import ModelConfig, Reviser, preset
-from reviser.model.quantised import load_quantised, quantise_model, save_quantised
+from reviser.model.quantised import quantise_model
 from reviser.native import CacheFull, NativeDecoder
 from tests.reviser.native.conftest import CONFIGS, random_ids, tolerance
 
@@ -124,12 +125,9 @@ def test_a_file_decodes_as_the_model_does(native: None, build: Build, tmp_path: 
     config = CONFIGS["odd-paper"]
     model = build(config)
     path = tmp_path / "model.safetensors"
-    save_quantised(path, quantise_model(model, 4), {"kind": "test"})
+    save_file(quantise_model(model, 4), path, metadata={"kind": "test"})
     ids = random_ids(config, 12)
-    with (
-        NativeDecoder.from_model(model, 4) as direct,
-        NativeDecoder.from_quantised(config, load_quantised(path)) as loaded,
-    ):
+    with NativeDecoder.from_model(model, 4) as direct, NativeDecoder(config, load_file(path)) as loaded:
         assert np.array_equal(direct.prefill(ids), loaded.prefill(ids))
 
 
@@ -153,16 +151,16 @@ def test_a_mapped_file_is_not_kept_in_memory(native: None, build: Build, tmp_pat
     """What was packed need not stay beside it; and the file can be read again."""
     config = CONFIGS["wide"]
     path = tmp_path / SINGLE_FILE
-    save_quantised(path, quantise_model(build(config), 8), {"kind": "test"})
+    save_file(quantise_model(build(config), 8), path, metadata={"kind": "test"})
     arrays = read_arrays(read_headers(tmp_path))
     before = {name: int(values.astype(np.int64).sum()) for name, values in arrays.items()}
     assert resident_of(path) > path.stat().st_size / 2
     ids = random_ids(config, 12)
-    with NativeDecoder.from_quantised(config, arrays) as decoder:
+    with NativeDecoder(config, arrays) as decoder:
         assert 0 <= resident_of(path) < path.stat().st_size / 4
         scores = decoder.prefill(ids).copy()
     assert {name: int(values.astype(np.int64).sum()) for name, values in arrays.items()} == before
-    with NativeDecoder.from_quantised(config, arrays) as decoder:
+    with NativeDecoder(config, arrays) as decoder:
         assert np.array_equal(decoder.prefill(ids), scores)
 
 
@@ -212,9 +210,9 @@ def test_tensors_that_do_not_fit_are_refused(native: None, build: Build) -> None
     name = "blocks.1.mlp.down.weight.scales"
     for wrong in (tensors[name][:-1], tensors[name].float()):
         with pytest.raises(ReviserError, match=r"blocks\.1\.mlp\.down\.weight' does not fit"):
-            NativeDecoder.from_quantised(config, tensors | {name: wrong})
+            NativeDecoder(config, tensors | {name: wrong})
     with pytest.raises(ReviserError, match="a vector of the model has 31"):
-        NativeDecoder.from_quantised(config, tensors | {"final_norm.weight": tensors["final_norm.weight"][:31]})
+        NativeDecoder(config, tensors | {"final_norm.weight": tensors["final_norm.weight"][:31]})
 
 
 TASKS = Path("/proc/self/task")

@@ -11,19 +11,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from reviser.model import Reviser, preset
 from reviser.model.layout import bits_of
-from reviser.model.quantised import (
-    dequantise,
-    dequantise_model,
-    load_quantised,
-    quantise,
-    quantise_model,
-    rounded,
-    save_quantised,
-)
+from reviser.model.quantised import dequantise, dequantise_model, quantise, quantise_model, rounded
 
 matrices = st.tuples(st.integers(1, 5), st.integers(1, 100)).flatmap(
     lambda shape: arrays(np.float32, shape, elements=st.floats(-1, 1, width=32, allow_subnormal=False))
@@ -106,8 +99,8 @@ def test_model_to_file_and_back(name: str, bits: int, tmp_path: Path) -> None:
         {"codes": tensors["embedding.weight.codes"]} if bits != 32 else {"values": tensors["embedding.weight.values"]}
     ) == max(bits, 8)
     path = tmp_path / "model.safetensors"
-    save_quantised(path, tensors)
-    state = dequantise_model(model.config, load_quantised(path))
+    save_file(dict(tensors), path)
+    state = dequantise_model(model.config, load_file(path))
     again = Reviser(model.config)
     again.load_state_dict(state)
     for key, value in model.state_dict().items():

@@ -21,7 +21,7 @@ from reviser.scoring.evaluators import (
     load_evaluator,
     read_text,
 )
-from reviser.scoring.perplexity import Loss, PromptedText, perplexity, summarise
+from reviser.scoring.perplexity import Loss, PromptedText, summarise
 from tests.benchmarks import tiny_models
 from tests.benchmarks.exact import MASK, ExactTable
 from tests.reviser.checkpoints.parts import toy_checkpoint
@@ -223,7 +223,7 @@ def test_dream_sees_what_follows_and_speaks_of_the_next_place(tmp_path: Path) ->
     with torch.no_grad():
         expected = plain(input_ids=ids, attention_mask=mask).logits.log_softmax(-1)
     assert torch.allclose(score, expected[0, 2, tokens], atol=1e-5)
-    found = perplexity(evaluator, TEXTS)
+    found = summarise(evaluator, evaluator.losses(TEXTS))
     assert found.empty == 1
     assert found.bits_per_byte > 0
 

@@ -25,13 +25,21 @@ from reviser.decoding.rollout import seed
 from reviser.model import Reviser, preset
 from tests.training.histories import BASE, PAPER_VOCABULARY, some_classes
 from training.ppo import losses
-from training.ppo.losses import VisitedStates, clipped_loss, k3, kind_matrix, score_visited, type_loss
+from training.ppo.losses import (
+    VisitedStates,
+    advantages,
+    clipped_loss,
+    explained_variance,
+    k3,
+    kind_matrix,
+    score_visited,
+    type_loss,
+)
 from training.ppo.minibatches import minibatches
 from training.ppo.rewards import Cost, Judges, Reward, Rewarded, Scores, parse_rewards, rank_rewards, repeated, reward
 from training.ppo.rollouts import DocumentPrompts, Episode, Group, PrefixOracle, RealPrompt
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
-from training.ppo.value import advantages, explained_variance
 
 CPU = torch.device("cpu")
 LETTERS = Vocabulary(4, kinds=PAPER_KINDS)

@@ -11,9 +11,24 @@ from reviser.core.vocabulary import MOVES, Vocabulary
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.data.randomness import KeyedRandom
 from training.samples import obfuscation
-from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Sample, Task
-from training.samples.policies import ELABORATING_REACH, PIECES, REACH_BACK, Pieces, place, plain, tokens_between
-from training.samples.rich import rich
+from training.samples.obfuscation import (
+    ELABORATED,
+    ELABORATING_REACH,
+    LOCAL,
+    PAPER,
+    PIECES,
+    PLAIN,
+    REACH_BACK,
+    RICH,
+    STRUCTURED,
+    Pieces,
+    Sample,
+    Task,
+    place,
+    plain,
+    rich,
+    tokens_between,
+)
 
 
 def make_sample(

@@ -25,9 +25,20 @@ from tests.training.histories import (
 from tests.training.samples.reference import make_sample, paper
 from training.data.boundaries import boundary_classes, strength
 from training.data.randomness import KeyedRandom
-from training.samples.obfuscation import LOCAL, RICH, STRUCTURED, Task, restoration, single_moves, survivors, workspace
-from training.samples.policies import REACH_BACK
-from training.samples.rich import OPERATORS, rich, undoable
+from training.samples.obfuscation import (
+    LOCAL,
+    OPERATORS,
+    REACH_BACK,
+    RICH,
+    STRUCTURED,
+    Task,
+    restoration,
+    rich,
+    single_moves,
+    survivors,
+    undoable,
+    workspace,
+)
 
 Item = TypeVar("Item")
 CLASSES = some_classes()

@@ -29,8 +29,7 @@ from training.data.shards import run as run_make_data
 from training.trainer.metrics import MetricsLog, read_metrics
 from training.trainer.run import run as run_train
 from training.trainer.run import starting_point
-from training.trainer.schedule import learning_rate
-from training.trainer.settings import PRESETS, Settings, preset_settings
+from training.trainer.settings import PRESETS, Settings, learning_rate, preset_settings
 from training.trainer.trainer import StepMeasures, Trainer, clip
 
 make_data = partial(run_with, run_make_data)

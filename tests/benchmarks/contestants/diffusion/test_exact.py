@@ -16,8 +16,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.contestants.diffusion.loss import DiffusionObjective
-from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer
-from benchmarks.contestants.diffusion.noise import Geometric, LogLinear, Schedule, masked_share
+from benchmarks.contestants.diffusion.model import (
+    DiffusionConfig,
+    DiffusionTransformer,
+    Geometric,
+    LogLinear,
+    Schedule,
+    masked_share,
+)
 from benchmarks.contestants.diffusion.sampling import Method, sample
 from tests.benchmarks.contestants.diffusion.place_losses import PLACE_LOSSES
 from tests.benchmarks.exact import MASK, PLACES, TOKENS, ExactTable

@@ -17,8 +17,7 @@ from torch import Tensor
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.batch.random_numbers import uniform
-from reviser.decoding.batch.sampling import GREEDY, Sampling, choose
+from reviser.decoding.batch.sampling import GREEDY, Sampling, choose, uniform
 from reviser.decoding.batch.scheduler import GeneratedRun, generate
 from reviser.decoding.batch.validity import Rules
 from reviser.decoding.policy import ModelPolicy
@@ -26,8 +25,7 @@ from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.sampler import Sampler
 from reviser.model import Reviser
 from reviser.model.torch_decoder import TorchDecoder
-from reviser.native.choosing import with_sharper_moves
-from reviser.native.top_k import top_k_in_numpy
+from reviser.native.choosing import top_k_in_numpy, with_sharper_moves
 from tests.toys import VOCABULARY, toy_model
 
 CUDA = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here"))
