@@ -17,7 +17,6 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
@@ -25,7 +24,7 @@ from typing import Annotated, cast
 from benchmarks.protocol.runs import PlainBars, ProgressBars
 from benchmarks.protocol.setup import BUILTIN
 from benchmarks.report.provenance import surroundings
-from benchmarks.reproduction.data import TrainingTexts, prepare
+from benchmarks.reproduction.data import prepare
 from benchmarks.reproduction.judging import ReproductionJudges, judge, say_missing
 from benchmarks.reproduction.page import page
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, Name, StagedScale, label
@@ -68,51 +67,22 @@ def run(chosen: ReproduceOptions) -> None:
         scale = dataclasses.replace(scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts))
     if chosen.budgets:
         scale = scale.with_budgets([count * MILLION for count in chosen.budgets])
-    options = StageOptions(
-        chosen.out or Path("runs") / f"reproduce-{chosen.scale}",
-        TrainingTexts(chosen.data, chosen.held_out),
-        chosen.stage or STAGES,
-        cast("tuple[Name, ...]", chosen.model) or NAMES,
-        chosen.minutes,
-        chosen.critic,
-        chosen.evaluator,
-        chosen.features,
-        chosen.write,
-        shlex.join(["python", "-m", "benchmarks", "reproduce", *chosen.words]),
-    )
-    done = carry_out(options, scale)
+    done = carry_out(chosen, scale)
     print("done" if done else "not done yet: the same command goes on")
 
 
-@dataclass(frozen=True)
-class StageOptions:
-    """The options of one call."""
-
-    out: Path
-    texts: TrainingTexts
-    stages: tuple[str, ...] = STAGES
-    models: tuple[Name, ...] = NAMES
-    minutes: float | None = None
-    critic: Path | None = None
-    evaluators: Sequence[str] = ()
-    features: Sequence[str] = ()
-    write: Path | None = None
-    command: str = ""
-
-
-def carry_out(options: StageOptions, scale: StagedScale, bars: ProgressBars | None = None) -> bool:
+def carry_out(options: ReproduceOptions, scale: StagedScale, bars: ProgressBars | None = None) -> bool:
     """Runs the requested stages; returns False if time was up before all were done."""
     shown = bars or PlainBars()
     # Where there is no package index, asking it again and again would only take time.
     os.environ.setdefault("PIP_RETRIES", "0")
     os.environ.setdefault("PIP_DEFAULT_TIMEOUT", "10")
-    options.out.mkdir(parents=True, exist_ok=True)
     deadline = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     stages = _Stages(options, scale, shown, deadline)
-    for stage in options.stages:
+    for stage in options.stage or STAGES:
         began = time.monotonic()
         done = getattr(stages, stage)()
-        _note(options, stage, done, time.monotonic() - began)
+        stages.note(stage, done, time.monotonic() - began)
         if not done:
             return False
     return True
@@ -121,8 +91,13 @@ def carry_out(options: StageOptions, scale: StagedScale, bars: ProgressBars | No
 class _Stages:
     """The stages of a reproduction; each method is a stage and returns whether it is done."""
 
-    def __init__(self, options: StageOptions, scale: StagedScale, bars: ProgressBars, deadline: float | None) -> None:
+    def __init__(
+        self, options: ReproduceOptions, scale: StagedScale, bars: ProgressBars, deadline: float | None
+    ) -> None:
         self._options = options
+        self._out = options.out or Path("runs") / f"reproduce-{options.scale}"
+        self._out.mkdir(parents=True, exist_ok=True)
+        self._models = cast("tuple[Name, ...]", options.model) or NAMES
         self._scale = scale
         self._bars = bars
         self._deadline = deadline
@@ -133,55 +108,52 @@ class _Stages:
 
     def _prepared(self) -> tuple[Path, Path]:
         options, scale = self._options, self._scale
-        folder = options.out / "data"
-        return prepare(folder, options.texts, scale.setup, scale.workers, self._bars.say)
+        return prepare(self._out / "data", options.data, options.held_out, scale.setup, scale.workers, self._bars.say)
 
     def train(self) -> bool:
         corpus, _ = self._prepared()
-        for name in self._options.models:
+        for name in self._models:
             left = self._left()
             if left is not None and left <= 0:
                 return False
-            options = self._options
-            if not train(name, self._scale, options.out, corpus, minutes=left, say=self._bars.say):
+            if not train(name, self._scale, self._out, corpus, minutes=left, say=self._bars.say):
                 return False
         return True
 
     def generate(self) -> bool:
         prompts = self._prompts()
         done = True
-        for name in self._options.models:
+        for name in self._models:
             for budget in self._scale.budgets:
                 left = self._left()
                 if left is not None and left <= 0:
                     self._bars.say("time is up; the same command goes on")
                     return False
-                done &= generate(name, self._scale, self._options.out, prompts, budget, self._bars)
+                done &= generate(name, self._scale, self._out, prompts, budget, self._bars)
         return done
 
     def _prompts(self) -> Path:
         """The file of prompts, which may be present without the training data."""
-        kept = self._options.out / "data" / "held-out.jsonl"
+        kept = self._out / "data" / "held-out.jsonl"
         return kept if kept.exists() else self._prepared()[1]
 
     def judge(self) -> bool:
         options = self._options
-        chosen = ReproductionJudges(options.critic, options.evaluators, options.features)
+        chosen = ReproductionJudges(options.critic, options.evaluator, options.features)
         judged = 0
         for budget in self._scale.budgets:
-            if not (run_folder(options.out, budget).path / "generations").is_dir():
+            if not (run_folder(self._out, budget).path / "generations").is_dir():
                 self._bars.say(f"there are no texts at {label(budget)} yet")
                 continue
-            say_missing(judge(self._scale, options.out, budget, chosen, self._bars), self._bars)
+            say_missing(judge(self._scale, self._out, budget, chosen, self._bars), self._bars)
             judged += 1
         if not judged:
-            raise ReviserError(f"{options.out} holds no texts to judge")
+            raise ReviserError(f"{self._out} holds no texts to judge")
         return True
 
     def report(self) -> bool:
-        options = self._options
-        text = page(options.out, self._scale, _head(options.out))
-        target = options.write or options.out / "report.md"
+        text = page(self._out, self._scale, _head(self._out))
+        target = self._options.write or self._out / "report.md"
         write_atomically(target, text.encode())
         self._bars.say(f"wrote {target}")
         return True
@@ -190,13 +162,12 @@ class _Stages:
         """The minutes left; None without a limit."""
         return None if self._deadline is None else (self._deadline - time.monotonic()) / 60
 
-
-def _note(options: StageOptions, stage: str, done: bool, seconds: float) -> None:
-    """Records where and when a stage ran, since a table may come from several machines."""
-    entry = {"stage": stage, "models": options.models, "done": done, "seconds": round(seconds, 1)}
-    entry |= {"command": options.command} | surroundings()
-    with (options.out / _LOG).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
+    def note(self, stage: str, done: bool, seconds: float) -> None:
+        """Records where and when a stage ran, since a table may come from several machines."""
+        command = shlex.join(["python", "-m", "benchmarks", "reproduce", *self._options.words])
+        entry = {"stage": stage, "models": self._models, "done": done, "seconds": round(seconds, 1)}
+        with (self._out / _LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry | {"command": command} | surroundings()) + "\n")
 
 
 def _head(out: Path) -> str:

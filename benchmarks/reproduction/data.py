@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.builtin import builtin_texts
@@ -20,20 +19,13 @@ Say = Callable[[str], None]
 _HELD_OUT_SHARE = 10
 
 
-@dataclass(frozen=True)
-class TrainingTexts:
-    """Sources of texts, or folders of token shards, for training, and a held-out source.
+def prepare(
+    folder: Path, data: Sequence[str], held_out: str | None, setup: Setup, workers: int, say: Say
+) -> tuple[Path, Path]:
+    """Makes token shards for training and a file of held-out passages; returns both paths.
 
-    Without one, a tenth of the texts is held out.
+    Without a held-out source, a tenth of the texts is held out.
     """
-
-    data: Sequence[str] = (BUILTIN,)
-    held_out: str | None = None
-
-
-def prepare(folder: Path, texts: TrainingTexts, setup: Setup, workers: int, say: Say) -> tuple[Path, Path]:
-    """Makes token shards for training and a file of held-out passages; returns both paths."""
-    data, held_out = texts.data, texts.held_out
     folder.mkdir(parents=True, exist_ok=True)
     shards = _ready_shards(data)
     if shards is not None and held_out is None:

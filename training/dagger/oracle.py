@@ -9,7 +9,7 @@ taken leaves no more work than the script's, that action is the label.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,9 +195,7 @@ class Episodes:
             given[row], sizes[row] = len(episode.given), len(episode.given) + len(episode.done)
             ids[row, : sizes[row]] = [*episode.given, *episode.done]
             labels[row, : sizes[row]] = [*episode.given, *episode.labels]
-        places = np.arange(self._width)
-        counted = (places >= given[:, None]) & (places < sizes[:, None])
-        return Histories(ids, counted, sizes, 0, labels)
+        return replace(Histories.of(ids, given, sizes), targets=labels)
 
     def reached(self) -> NDArray[np.bool_]:
         """For each episode, whether its canvas holds the revised text."""

@@ -35,18 +35,8 @@ from training.samples.histories import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.parallel import World, join_world
-from training.trainer.run import (
-    HeldOutEvaluator,
-    Reporter,
-    check_history,
-    edit_rows,
-    evaluation_rows,
-    evaluator_for,
-    loader_of,
-    reported,
-    run_steps,
-)
-from training.trainer.saving import RunFacts, check_out, resume, save_result, save_run
+from training.trainer.run import TrainingRun, check_history, edit_rows, evaluation_rows, evaluator_for, loader_of
+from training.trainer.saving import RunFacts, check_out, resume, save_result
 from training.trainer.settings import PRESETS, Settings, preset_settings
 from training.trainer.trainer import Trainer
 
@@ -125,11 +115,12 @@ class Rounds:
 
     plan: DaggerPlan
     data: Data
-    trainer: Trainer
-    reporter: Reporter
-    parts: Checkpoint
-    out: Path
+    run: TrainingRun
     workers: int
+
+    @property
+    def trainer(self) -> Trainer:
+        return self.run.trainer
 
     @property
     def current(self) -> int:
@@ -154,7 +145,7 @@ class Rounds:
         trainer.source = source
 
     def _file(self, number: int) -> Path:
-        return self.out / f"visited-{number + 1:02}.npz"
+        return self.run.out / f"visited-{number + 1:02}.npz"
 
     def _visit(self, number: int) -> None:
         plan, step = self.plan, self.trainer.progress.step
@@ -168,17 +159,17 @@ class Rounds:
         save_visited(self._file(number), episodes.histories())
         found = _outcome(episodes, "visited")
         facts = {"step": step, "round": number + 1, "oracle_share": share, "rollout_seconds": round(seconds, 2)}
-        self.reporter.write({**facts, **found})
-        self.reporter.say(
+        self.run.reporter.write({**facts, **found})
+        self.run.reporter.say(
             f"round {number + 1}: {counted(int(found['visited_states']), 'state')} of "
             f"{counted(plan.episodes, 'edit')} in {seconds:.1f} s; "
             f"{found['visited_right']:.1%} of the actions were right"
         )
-        self.reporter.mark()
+        self.run.reporter.mark()
 
     def _acted(self, revisions: Revisions, where: tuple[int, int, int, int], share: float) -> Episodes:
         """Runs episodes to their end with the current model, with quantised weights if it is trained with them."""
-        plan, vocabulary = self.plan, self.parts.vocabulary
+        plan, vocabulary = self.plan, self.run.parts.vocabulary
         episodes = Episodes(revisions, vocabulary, *where, oracle_share=share, max_actions=plan.max_actions)
         with self.trainer.rounded():
             actor = acting_copy(self.trainer.model)
@@ -198,12 +189,36 @@ class Rounds:
             evaluation_rows(episodes.histories(), held_out.start_id, trainer.settings, trainer.world)
         )
         found = _outcome(episodes, "held_out")
-        self.reporter.write({"step": trainer.progress.step, "round": number, "held_out_visited_loss": loss, **found})
-        self.reporter.say(
+        self.run.reporter.write(
+            {"step": trainer.progress.step, "round": number, "held_out_visited_loss": loss, **found}
+        )
+        self.run.reporter.say(
             f"after {number} rounds: loss where the model comes by {loss:.4f}, "
             f"exact {found['held_out_exact']:.1%}, left alone {found['held_out_left_alone']:.1%}"
         )
-        self.reporter.mark()
+        self.run.reporter.mark()
+
+    def look(self, number: int) -> None:
+        """Evaluates the model after `number` rounds."""
+        step = self.trainer.progress.step
+        # Now and then a step has just been looked at, as in any run.
+        if step == 0 or step % self.trainer.settings.evaluate_every:
+            self.run.evaluator.evaluate(self.trainer, self.run.reporter)
+        self.evaluate(number)
+
+    def go_on(self) -> bool:
+        """Trains for all rounds from the current one on; returns False if interrupted."""
+        run = self.run
+        for number in range(self.current, self.plan.rounds):
+            self.begin(number)
+            if run.asked or not run.go_on(until=(number + 1) * self.plan.updates):
+                return False
+            self.look(number + 1)
+            run.save()
+            save_result(run.out / f"round-{number + 1:02}", run.trainer, run.parts, run.facts)
+            if run.asked:
+                return number + 1 == self.plan.rounds
+        return True
 
 
 def _outcome(episodes: Episodes, name: str) -> dict[str, float]:
@@ -278,44 +293,15 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     evaluator = evaluator_for(held_out, settings, mixture, world, parts)
     if unseen is not None:
         evaluator.edits = edit_rows(unseen, settings, world)
-    with reported(out, trainer, facts, trainer.progress.step if options.resume else -1) as (reporter, asked):
-        rounds = Rounds(plan, data, trainer, reporter, parts, out, options.workers)
+    at = trainer.progress.step if options.resume else -1
+    with TrainingRun.begun(out, trainer, parts, facts, evaluator, at) as begun:
+        rounds = Rounds(plan, data, begun, options.workers)
         if options.resume:
             rounds.forget(rounds.current + 1)
         else:
             rounds.forget(0)
-            _look(rounds, evaluator, 0)
-        finished = _run_rounds(rounds, evaluator, facts, asked)
-        save_run(out, trainer, parts, facts)
-        if finished:
-            reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
-        else:
-            reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
-
-
-def _look(rounds: Rounds, evaluator: HeldOutEvaluator, number: int) -> None:
-    trainer = rounds.trainer
-    step = trainer.progress.step
-    # Now and then a step has just been looked at, as in any run.
-    if step == 0 or step % trainer.settings.evaluate_every:
-        evaluator.evaluate(trainer, rounds.reporter)
-    rounds.evaluate(number)
-
-
-def _run_rounds(rounds: Rounds, evaluator: HeldOutEvaluator, facts: RunFacts, asked: list[bool]) -> bool:
-    """Trains for all rounds from the current one on; returns False if interrupted."""
-    trainer, reporter, parts, out = rounds.trainer, rounds.reporter, rounds.parts, rounds.out
-    for number in range(rounds.current, rounds.plan.rounds):
-        rounds.begin(number)
-        last = (number + 1) * rounds.plan.updates
-        if asked or not run_steps(trainer, reporter, evaluator, out, parts, facts, asked, until=last):
-            return False
-        _look(rounds, evaluator, number + 1)
-        save_run(out, trainer, parts, facts)
-        save_result(out / f"round-{number + 1:02}", trainer, parts, facts)
-        if asked:
-            return number + 1 == rounds.plan.rounds
-    return True
+            rounds.look(0)
+        begun.end(rounds.go_on())
 
 
 def run(options: DaggerOptions) -> None:

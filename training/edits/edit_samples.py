@@ -417,9 +417,7 @@ class Revisions:
             given,
             lengths,
         )
-        places = np.arange(width, dtype=np.int32)
-        counted = (places >= given[:, None]) & (places < lengths[:, None])
-        return Histories(ids, counted, lengths, 0)
+        return Histories.of(ids, given, lengths)
 
 
 class EditSource(Protocol):

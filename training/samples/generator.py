@@ -410,9 +410,7 @@ class Generator:
         )
         buffer = np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32)
         fallbacks = _generate(texts, rules, names, _HistoryRows(ids, lengths, seeded), buffer)
-        places = np.arange(self.max_history, dtype=np.int32)
-        counted = (places >= seeded[:, None]) & (places < lengths[:, None])
-        histories = Histories(ids, counted, lengths, fallbacks)
+        histories = Histories.of(ids, seeded, lengths, fallbacks)
         for sample in np.flatnonzero(texts.kinds == RICH):
             self._write_rich(texts, int(sample), int(names[sample]), histories)
         return histories

@@ -58,6 +58,12 @@ class Histories:
     fallbacks: int
     targets: Tokens | None = None
 
+    @classmethod
+    def of(cls, ids: Tokens, given: NDArray[np.int32], lengths: NDArray[np.int32], fallbacks: int = 0) -> Histories:
+        """Histories in which all counts behind the given ids."""
+        places = np.arange(ids.shape[1], dtype=np.int32)
+        return cls(ids, (places >= given[:, None]) & (places < lengths[:, None]), lengths, fallbacks)
+
     def __len__(self) -> int:
         return len(self.lengths)
 

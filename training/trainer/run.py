@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -371,60 +372,78 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     if options.held_out_edits:
         unseen = Revisions(Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed)
         evaluator.edits = edit_rows(unseen, settings, world)
-    with reported(out, trainer, facts, trainer.progress.step) as (reporter, asked):
+    with TrainingRun.begun(out, trainer, parts, facts, evaluator, trainer.progress.step) as begun:
         if resumed:
-            reporter.say(f"goes on from step {trainer.progress.step}")
-        finished = run_steps(trainer, reporter, evaluator, out, parts, facts, asked)
+            begun.reporter.say(f"goes on from step {trainer.progress.step}")
+        finished = begun.go_on()
         if finished:
-            evaluator.evaluate(trainer, reporter)
-        save_run(out, trainer, parts, facts)
+            begun.evaluator.evaluate(trainer, begun.reporter)
+        begun.end(finished)
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A run in progress: its trainer, what is saved of it, and a list that Ctrl-C makes non-empty."""
+
+    out: Path
+    trainer: Trainer
+    parts: Checkpoint
+    facts: RunFacts
+    evaluator: HeldOutEvaluator
+    reporter: Reporter
+    asked: list[bool]
+
+    @classmethod
+    @contextmanager
+    def begun(
+        cls,
+        out: Path,
+        trainer: Trainer,
+        parts: Checkpoint,
+        facts: RunFacts,
+        evaluator: HeldOutEvaluator,
+        resumed_at: int,
+    ) -> Iterator[TrainingRun]:
+        """A context with the run, which logs from step `resumed_at` on."""
+        log, leads = None, trainer.world.leads
+        if leads:
+            out.mkdir(parents=True, exist_ok=True)
+            save_settings(out, facts)
+            log = MetricsLog(out / "metrics.jsonl", resumed_at)
+        with make_view() if leads else PlainView() as view, interruptible() as asked:
+            yield cls(out, trainer, parts, facts, evaluator, Reporter(trainer, log, view), asked)
+        if log is not None:
+            log.close()
+
+    def save(self) -> None:
+        save_run(self.out, self.trainer, self.parts, self.facts)
+
+    def go_on(self, until: int | None = None) -> bool:
+        """Trains until the run is over or step `until` is done (returns True), or until interrupted (returns False)."""
+        trainer, reporter, settings = self.trainer, self.reporter, self.trainer.settings
+        measured = None
+        for measured in trainer.steps():
+            reporter.take(measured)
+            step = trainer.progress.step
+            if step % settings.evaluate_every == 0:
+                self.evaluator.evaluate(trainer, reporter)
+            if step % settings.checkpoint_every == 0:
+                self.save()
+            if trainer.world.total(float(bool(self.asked))):
+                return False
+            if step == until:
+                break
+        if measured is not None and reporter.unreported:
+            reporter.report(measured)
+        return True
+
+    def end(self, finished: bool) -> None:
+        """Saves the run, and its model if it is finished."""
+        self.save()
         if finished:
-            reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
+            self.reporter.say(f"wrote {save_result(self.out, self.trainer, self.parts, self.facts)}")
         else:
-            reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
-
-
-@contextmanager
-def reported(out: Path, trainer: Trainer, facts: RunFacts, resumed_at: int) -> Iterator[tuple[Reporter, list[bool]]]:
-    """A context with a run's reporter, logging from step `resumed_at` on, and a list that Ctrl-C makes non-empty."""
-    log, leads = None, trainer.world.leads
-    if leads:
-        out.mkdir(parents=True, exist_ok=True)
-        save_settings(out, facts)
-        log = MetricsLog(out / "metrics.jsonl", resumed_at)
-    with make_view() if leads else PlainView() as view, interruptible() as asked:
-        yield Reporter(trainer, log, view), asked
-    if log is not None:
-        log.close()
-
-
-def run_steps(
-    trainer: Trainer,
-    reporter: Reporter,
-    evaluator: HeldOutEvaluator,
-    out: Path,
-    parts: Checkpoint,
-    facts: RunFacts,
-    asked: list[bool],
-    until: int | None = None,
-) -> bool:
-    """Trains until the run is over or step `until` is done (returns True), or until interrupted (returns False)."""
-    settings = trainer.settings
-    measured = None
-    for measured in trainer.steps():
-        reporter.take(measured)
-        step = trainer.progress.step
-        if step % settings.evaluate_every == 0:
-            evaluator.evaluate(trainer, reporter)
-        if step % settings.checkpoint_every == 0:
-            save_run(out, trainer, parts, facts)
-        if trainer.world.total(float(bool(asked))):
-            return False
-        if step == until:
-            break
-    if measured is not None and reporter.unreported:
-        reporter.report(measured)
-    return True
+            self.reporter.say(f"stopped at step {self.trainer.progress.step}; go on with --resume")
 
 
 def run(options: RunOptions) -> None:

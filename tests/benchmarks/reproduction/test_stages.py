@@ -17,8 +17,7 @@ from safetensors.torch import load_file
 
 from benchmarks.protocol.records import Continuation, Judgement, read_records, write_records
 from benchmarks.protocol.runs import PlainBars
-from benchmarks.reproduction.command import StageOptions, carry_out, run
-from benchmarks.reproduction.data import TrainingTexts
+from benchmarks.reproduction.command import ReproduceOptions, carry_out, run
 from benchmarks.reproduction.judging import ReproductionJudges, judge
 from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
@@ -68,7 +67,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("made")
     critic = write_gguf(folder / "critic.gguf", tiny_model())
     out = folder / "out"
-    assert carry_out(StageOptions(out, TrainingTexts(), critic=critic, command="test"), SMALL, Heard())
+    assert carry_out(ReproduceOptions(out=out, critic=critic, words=("--out", "o")), SMALL, Heard())
     return out, critic
 
 
@@ -132,13 +131,13 @@ def test_what_was_done_is_not_done_again(made: tuple[Path, Path]) -> None:
     times = {path: path.stat().st_mtime_ns for path in (out / "models").rglob("*.safetensors")}
     assert len(times) == 2 * len(NAMES)
     heard = Heard()
-    assert carry_out(StageOptions(out, TrainingTexts(), critic=critic), SMALL, heard)
+    assert carry_out(ReproduceOptions(out=out, critic=critic), SMALL, heard)
     assert sum("trained already" in line for line in heard.said) == len(NAMES)
     assert sum("has written already" in line for line in heard.said) == 2 * len(NAMES)
     assert times == {path: path.stat().st_mtime_ns for path in times}
     other = dataclasses.replace(SMALL, settings=dataclasses.replace(SMALL.settings, seed=7))
     with pytest.raises(ReviserError, match="trained with other settings"):
-        carry_out(StageOptions(out, TrainingTexts(), ("train",)), other, heard)
+        carry_out(ReproduceOptions(out=out, stage=("train",)), other, heard)
 
 
 def test_all_five_saw_as_many_ids(made: tuple[Path, Path]) -> None:
@@ -202,7 +201,7 @@ def test_short_texts_are_told_and_rule_no_mean(made: tuple[Path, Path], tmp_path
 
 def test_the_page_says_where_it_comes_from_and_what_it_shows(made: tuple[Path, Path]) -> None:
     text = (made[0] / "report.md").read_text("utf-8")
-    assert "- train: `test` (" in text
+    assert "- train: `python -m benchmarks reproduce --out o` (" in text
     for words in ("## Training", "## 384 ids", "## 640 ids", "## Over budgets", "prefer the same"):
         assert words in text
     assert "Reviser: with ten times the ids" in text
@@ -215,7 +214,7 @@ def test_a_missing_critic_is_said(made: tuple[Path, Path], tmp_path: Path) -> No
     out = tmp_path / "moved"
     shutil.copytree(made[0], out)
     heard = Heard()
-    carry_out(StageOptions(out, TrainingTexts(), ("judge", "report")), SMALL, heard)
+    carry_out(ReproduceOptions(out=out, stage=("judge", "report")), SMALL, heard)
     assert any("name its file with --critic" in line for line in heard.said)
     assert "an arena judged by the critic: name its file" in (out / "report.md").read_text("utf-8")
 

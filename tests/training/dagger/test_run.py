@@ -46,7 +46,7 @@ from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.metrics import MetricsLog, PlainView, read_metrics
 from training.trainer.parallel import World
-from training.trainer.run import Reporter, evaluation_rows, loader_of
+from training.trainer.run import HeldOutEvaluator, Reporter, TrainingRun, evaluation_rows, loader_of
 from training.trainer.settings import preset_settings
 from training.trainer.trainer import Objective, StepMeasures, Trainer, inputs_of
 
@@ -575,7 +575,9 @@ def trained(start: Reviser, plan: DaggerPlan, rate: float, out: Path) -> tuple[R
     trainer = Trainer(settings, model, loader_of(data.source([], 0.0), settings, world, 1), world)
     log = MetricsLog(out / "metrics.jsonl", -1)
     parts = Checkpoint(model, TOY, ToyTokenizer())
-    rounds = Rounds(plan, data, trainer, Reporter(trainer, log, PlainView()), parts, out, 1)
+    evaluator = HeldOutEvaluator([], [], parts)
+    run = TrainingRun(out, trainer, parts, {}, evaluator, Reporter(trainer, log, PlainView()), [])  # type: ignore[typeddict-item]
+    rounds = Rounds(plan, data, run, 1)
     for number in range(plan.rounds):
         rounds.begin(number)
         for _ in trainer.steps():

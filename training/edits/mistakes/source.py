@@ -231,9 +231,7 @@ class MadeUpMistakes:
             made,
         )
         self.made += made
-        places = np.arange(width, dtype=np.int32)
-        counted = (places >= given[:, None]) & (places < lengths[:, None])
-        return Histories(ids, counted, lengths, 0)
+        return Histories.of(ids, given, lengths)
 
 
 class BlendedEdits:
