@@ -55,7 +55,7 @@ class ReviserServer(LanguageServer):
         self._chosen_model: str | None = None
         self._last_status: Status | None = None
         self._told: set[str] = set()
-        self._shown_edits: dict[str, NextEditsParams] = {}
+        self.shown_edits: dict[str, NextEditsParams] = {}
         self._preparing: asyncio.Task[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         self.worker = WorkerClient(
@@ -257,10 +257,10 @@ class ReviserServer(LanguageServer):
         if not self.client.draws_runs:
             return
         params = describe(document, self.next_edits.offers(document))
-        known = self._shown_edits.get(document.uri, NextEditsParams(document.uri, 0, []))
+        known = self.shown_edits.get(document.uri, NextEditsParams(document.uri, 0, []))
         same = [(one.old, one.new) for one in params.edits] == [(one.old, one.new) for one in known.edits]
         if (params.edits if paused else not same) and params != known:
-            self._shown_edits[document.uri] = params
+            self.shown_edits[document.uri] = params
             self.protocol.notify(NEXT_EDITS, params)
 
     def show_status(self) -> None:

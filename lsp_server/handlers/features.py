@@ -149,6 +149,7 @@ def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
     ls.switches.pop(uri, None)
     ls.documents.close(uri)
     ls.diagnostics.close(uri)
+    ls.shown_edits.pop(uri, None)
 
 
 @feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())

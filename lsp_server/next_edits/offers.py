@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
@@ -43,6 +44,7 @@ def quick_fixes(
 
 def describe(document: EditorDocument, offers: Sequence[Suggestion]) -> NextEditsParams:
     """The offers for an editor that draws them."""
+    places = Counter(one.reason for one in offers)
     return NextEditsParams(
         document.uri,
         document.version,
@@ -52,7 +54,7 @@ def describe(document: EditorDocument, offers: Sequence[Suggestion]) -> NextEdit
                 old=one.old,
                 new=one.new,
                 reason=one.reason,
-                places=len(alike(one, offers)),
+                places=1 if one.reason == OWN_REASON else places[one.reason],
                 confidence=round(one.confidence, 4),
             )
             for one in offers

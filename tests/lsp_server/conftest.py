@@ -52,7 +52,8 @@ def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def impatient_editor(lasting_editor: ToyEditor, model: Path) -> Iterator[ToyEditor]:
     """One whose server does not wait long for edits that do not come back as changes."""
-    with toy_editor(model, {"sharedEngine": True}, impatient=True) as editor:
+    first = "from lsp_server.runs import live_runs; live_runs._ECHO_PATIENCE = 0.3"
+    with toy_editor(model, {"sharedEngine": True}, first=first) as editor:
         yield editor
 
 

@@ -55,11 +55,11 @@ class ToyEditor:
         arguments: tuple[str, ...] = (),
         process_id: int | None = None,
         fresh: bool = False,
-        impatient: bool = False,
+        first: str = "",
     ) -> None:
         """The server is forked from a process that has imported its libraries, unless it is to be `fresh`.
 
-        An `impatient` one does not wait long for the change that an edit has to cause.
+        The code of `first` runs in it before all else.
         """
         self.encoding = encoding
         self.manner = "check"
@@ -85,7 +85,7 @@ class ToyEditor:
         self._ids = itertools.count(1)
         self._late: list[dict[str, Any]] = []
         self._late_uri = ""
-        self.process = _fresh(*arguments) if fresh else _forked(*arguments, impatient=impatient)
+        self.process = _fresh(*arguments) if fresh else start("lsp", *arguments, first=first)
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._read_stderr, daemon=True).start()
         self.stderr = b""
@@ -358,11 +358,6 @@ def _fresh(*arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "reviser", "lsp", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
-
-
-def _forked(*arguments: str, impatient: bool) -> subprocess.Popen[bytes]:
-    code = "from lsp_server.runs import live_runs; live_runs._ECHO_PATIENCE = 0.3"
-    return start("lsp", *arguments, first=code if impatient else "")
 
 
 @contextmanager
