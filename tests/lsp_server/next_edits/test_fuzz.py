@@ -51,11 +51,11 @@ class RandomWriter:
 
     def step(self) -> None:
         chance, text = self.random.random(), self.editor.text
-        if chance < 0.01 or not text:
+        if chance < 0.03 or not text:
             self.restart()
-        elif chance < 0.03:
+        elif chance < 0.05:
             self.replace(self.place(), "", self.passage(self.random.choice((1, 2, 60))))
-        elif chance < 0.06 and self.done:
+        elif chance < 0.08 and self.done:
             start, old, new = self.done.pop()
             if text.startswith(new, start):
                 self.replace(start, new, old)
@@ -125,7 +125,7 @@ class RandomWriter:
 
 @pytest.mark.parametrize(("edits", "encoding"), [(200, "utf-8"), pytest.param(5_000, "utf-16", marks=pytest.mark.slow)])
 def test_every_offers_old_text_stands_where_it_says(model: Path, edits: int, encoding: str) -> None:
-    on = {"enabled": True, "delayMs": 0, "confidence": 0}
+    on = {"enabled": True, "delayMs": 0, "confidence": 0.02}
     with checking_editor(model, PUSH, encoding=encoding, enabled=False) as editor:
         editor.set(nextEdits=on)
         writer = RandomWriter(editor, edits)
