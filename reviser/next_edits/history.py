@@ -76,8 +76,9 @@ def meant_in(changed: Iterable[ChangedLines]) -> list[Edit]:
 class EditHistory:
     """A document while a person edits it, keystroke by keystroke."""
 
-    def __init__(self, text: str) -> None:
-        self._buffer = Buffer(text)
+    def __init__(self, text: str | Buffer) -> None:
+        """A text, or the buffer of an editor, which then says by `follow` what it has changed."""
+        self._buffer = Buffer(text) if isinstance(text, str) else text
         self._regions: list[_EditedRegion] = []
         self._count = 0
         self._at = 0
@@ -92,18 +93,23 @@ class EditHistory:
         return [(one.start, one.end) for one in self._regions if one.by_person]
 
     def change(self, edit: Edit, *, by_person: bool = True) -> None:
-        """Record an edit from an editor, with its place in the present text.
+        """Make an edit, with its place in the present text, and record it as `follow` does."""
+        if self._buffer.slice(edit.start, edit.end) != edit.old:
+            raise ValueError("the edit is of another text")
+        self._buffer.replace(edit.start, edit.end, edit.new)
+        self.follow(edit, by_person=by_person)
+
+    def follow(self, edit: Edit, *, by_person: bool = True) -> None:
+        """Record an edit that was just made in the buffer.
 
         One that a program made, such as a formatter, is no pattern; undone by the person, it is none either.
         """
-        if self._buffer.slice(edit.start, edit.end) != edit.old:
-            raise ValueError("the edit is of another text")
         self._count += 1
         touched = [one for one in self._regions if one.start <= edit.end and edit.start <= one.end]
         first = min([edit.start, *(one.start for one in touched)])
         last = max([edit.end, *(one.end for one in touched)])
-        was = self._original(first, last, touched)
-        self._buffer.replace(edit.start, edit.end, edit.new)
+        now = self._buffer.slice(first, last + edit.growth)
+        was = _original(edit.inverse().moved(-first).apply_to(now), first, touched)
         self._at = edit.start + len(edit.new)
         moved = [
             replace(one, start=one.start + edit.growth, end=one.end + edit.growth) if one.start > edit.end else one
@@ -112,7 +118,7 @@ class EditHistory:
         ]
         last += edit.growth
         # What was undone is no edit.
-        if self._buffer.slice(first, last) != was:
+        if now != was:
             by_person = by_person and all(one.by_person for one in touched)
             moved.append(_EditedRegion(first, last, was, self._count, by_person))
         latest = sorted(moved, key=lambda one: one.touched)[-_MOST_REGIONS:]
@@ -136,12 +142,6 @@ class EditHistory:
                 kept.append(replace(one, start=one.start + start, end=one.start + end, old="" if start else one.old))
         self._regions = kept
 
-    def _original(self, first: int, last: int, regions: Sequence[_EditedRegion]) -> str:
-        """The original text of a range of the present text that cuts no region."""
-        slice = self._buffer.slice
-        back = [Edit(one.start - first, slice(one.start, one.end), one.old) for one in regions]
-        return apply_edits(slice(first, last), back)
-
     def meant(self) -> list[Edit]:
         """The edits that could be repeated elsewhere, with offsets in the present text, the latest last."""
         return meant_in(self.changed())
@@ -161,8 +161,15 @@ class EditHistory:
             else:
                 found.append((start, end, [region]))
         assert all(one[1] < other[0] for one, other in pairwise(found))
-        return [
-            ChangedLines(first, self._original(first, last, regions), buffer.slice(first, last), tuple(regions))
+        lines = [
+            (first, buffer.slice(first, last), tuple(regions))
             for first, last, regions in found
             if last - first <= _LONGEST_LINES
         ]
+        return [ChangedLines(first, _original(now, first, regions), now, regions) for first, now, regions in lines]
+
+
+def _original(text: str, start: int, regions: Sequence[_EditedRegion]) -> str:
+    """The original of a part of a text, which starts at `start` and cuts none of the edited regions in it."""
+    back = [Edit(one.start - start, text[one.start - start : one.end - start], one.old) for one in regions]
+    return apply_edits(text, back)

@@ -87,11 +87,10 @@ class Offers(DraftFindings):
         if not self.on:
             return
         own = self._draft.own
+        if self._history is None and own:
+            self._history = EditHistory(self._draft.buffer)
         if self._history is not None:
-            self._history.change(change, by_person=own)
-        elif own:
-            self._history = EditHistory(change.inverse().apply_to(self._draft.text))
-            self._history.change(change)
+            self._history.follow(change, by_person=own)
         if any(_alters(change, start, end) for start, end in self._followed):
             self.clear()
         if not own or len(self.findings) < found:

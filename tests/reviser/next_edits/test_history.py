@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviser.core.buffer import Buffer
 from reviser.core.edits import Edit
 from reviser.next_edits.differences import changed_lines, changed_words
 from reviser.next_edits.history import EditHistory, meant_edits, meant_in
@@ -125,15 +126,20 @@ def test_any_keystrokes_are_followed(strokes: list[tuple[int, int, str]]) -> Non
 
 
 def test_what_others_change_is_no_edit() -> None:
-    history = EditHistory(TEXT)
-    typed(history, TEXT.index("user"), 4, "customer")
-    at = history.text.index("-mail")
-    history.change(Edit(at, "-", ""), by_person=False)
+    buffer = Buffer(TEXT)
+    history = EditHistory(buffer)
+
+    def change(edit: Edit, by_person: bool) -> None:
+        buffer.replace(edit.start, edit.end, edit.new)
+        history.follow(edit, by_person=by_person)
+
+    change(Edit(TEXT.index("user"), "user", "customer"), True)
+    change(Edit(buffer.text.index("-mail"), "-", ""), False)
     assert meant(history) == [("user", "customer")]
-    at = history.text.index("customer")
+    at = buffer.text.index("customer")
     assert history.places == [(at, at + len("customer"))]
     # What another changes again is not the person's any more.
-    history.change(Edit(at, "customer", "client"), by_person=False)
+    change(Edit(at, "customer", "client"), False)
     assert meant(history) == []
     assert history.places == []
 
