@@ -15,6 +15,7 @@ COMMANDS = {
     "judgement": ("next_edits.fitting", "how likely a possible next edit is made"),
     "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lsp": ("speed.suggestions.command", "how quick the language server is"),
+    "names": ("findings.names", "how many names in sentences are corrected"),
     "next-edits": ("next_edits.command", "how well next edits are foretold"),
     "proofreading": ("proofreading.command", "how well programs proofread public sets"),
     "reading": ("speed.reading", "how quickly documents are proofread"),

@@ -153,17 +153,20 @@ def _size(base: sqlite3.Connection) -> int:
 
 
 def _encoded(result: Result) -> str:
-    changes = [[one.start, one.old, one.new, one.confidence, one.kind.value] for one in result.changes]
-    return json.dumps([result.sentences, changes])
+    changes = [
+        [one.start, one.old, one.new, one.confidence, one.kind.value, one.reason, one.rule] for one in result.changes
+    ]
+    return json.dumps([result.sentences, changes, sorted(result.used)])
 
 
 def _decoded(value: str, text: str) -> Result | None:
     try:
-        sentences, rows = json.loads(value)
+        sentences, rows, used = json.loads(value)
         changes = tuple(
-            Suggestion(Edit(start, old, new), Kind(kind), confidence) for start, old, new, confidence, kind in rows
+            Suggestion(Edit(start, old, new), Kind(kind), confidence, str(reason), rule=str(rule))
+            for start, old, new, confidence, kind, reason, rule in rows
         )
-        result = Result(changes, int(sentences))
+        result = Result(changes, int(sentences), frozenset(map(int, used)))
         fits = all(text[one.start : one.end] == one.old for one in changes)
     except (ValueError, TypeError):
         return None

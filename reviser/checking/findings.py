@@ -12,6 +12,7 @@ from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import unread
+from reviser.prose.switches import switches_in
 from reviser.session.documents import DocumentFile
 
 
@@ -23,10 +24,19 @@ class Place(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The changes that a proofreader found in a text, in order, and the number of sentences it read."""
+    """The changes that a proofreader found in a text, in order, the number of sentences it read, and the numbers of the
+    comments that have switched something off."""
 
     changes: tuple[Suggestion, ...]
     sentences: int
+    used: frozenset[int] = frozenset()
+
+
+class UnusedComment(NamedTuple):
+    """A comment that switches nothing off which would be found: its place and its text."""
+
+    place: Place
+    text: str
 
 
 class UnreadWord(NamedTuple):
@@ -87,6 +97,16 @@ class Checked:
     def corrected(self) -> str:
         """The document's text with all findings corrected."""
         return with_suggestions(self.source.document.text, self.result.changes)
+
+    @property
+    def unused(self) -> list[UnusedComment]:
+        """The comments that switch nothing off which would be found."""
+        text = self.source.draft.text
+        return [
+            UnusedComment(_place(text, one.comment.start), " ".join(text[one.comment.start : one.comment.end].split()))
+            for number, one in enumerate(switches_in(text, self.source.draft.format))
+            if number not in self.result.used
+        ]
 
     @cached_property
     def unread(self) -> list[UnreadWord]:

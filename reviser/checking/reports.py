@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from reviser.checking.findings import Checked, Failed, Finding
+from reviser.checking.explanations import EXPLANATIONS
+from reviser.checking.findings import Checked, Failed, Finding, UnusedComment
 from reviser.proofreading.project.folders import Skipped
 
 
@@ -27,6 +28,21 @@ def shown(text: str) -> str:
     line = re.sub(r"\s*[\r\n]\s*", " ", text)
     line = "".join(character if character.isprintable() else "�" for character in line)
     return line if line and line == line.strip() else f'"{line}"'
+
+
+def explained(finding: Finding) -> str:
+    """The reason of a finding, in a sentence or a few: that of its rule, or that of its kind with an example."""
+    change = finding.change
+    if change.reason:
+        return change.reason
+    about = EXPLANATIONS[change.kind]
+    return f"{about.full} Wrong: {about.wrong} Right: {about.right}"
+
+
+def unused_line(checked: Checked, comment: UnusedComment) -> str:
+    """`path:line:col: unused comment: …`."""
+    line, column = comment.place
+    return f"{checked.source.name}:{line}:{column}: unused comment: {shown(comment.text)}"
 
 
 def github_line(finding: Finding) -> str:
@@ -57,14 +73,19 @@ def _property(text: str) -> str:
 
 
 def json_report(outcomes: Sequence[Checked | Failed], skipped: Sequence[Skipped] = ()) -> str:
-    """All findings, the failures, the number of documents, the words that were not read and the skipped files, as
-    JSON."""
+    """All findings, the failures, the number of documents, the unused comments, the words that were not read and the
+    skipped files, as JSON."""
     checked = [one for one in outcomes if isinstance(one, Checked)]
     failed = [one for one in outcomes if isinstance(one, Failed)]
     report = {
         "findings": [_finding(finding) for one in checked for finding in one.findings],
         "errors": [{"file": str(one.name), "message": str(one.error)} for one in failed],
         "checked": len(checked),
+        "unused_comments": [
+            {"file": str(one.source.name), **comment.place._asdict(), "text": comment.text}
+            for one in checked
+            for comment in one.unused
+        ],
         "unread": [{"file": str(one.source.name), **word._asdict()} for one in checked for word in one.unread],
         "skipped": [{"file": str(one.path), "reason": one.reason} for one in skipped],
     }
@@ -84,4 +105,6 @@ def _finding(finding: Finding) -> dict[str, object]:
         "old": change.old,
         "new": change.new,
         "confidence": round(change.confidence, 4),
+        "rule": change.rule,
+        "why": explained(finding),
     }

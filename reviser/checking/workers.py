@@ -131,7 +131,7 @@ def _outcomes(proofreader: Proofreader, drafts: Sequence[Draft], tell: Tell) -> 
             return [error]
         # One bad text among several does not keep the others from being read.
         return [_outcomes(proofreader, [draft], tell)[0] for draft in drafts]
-    return [Result(one.changes, one.sentences) for one in done]
+    return [Result(one.changes, one.sentences, one.used) for one in done]
 
 
 # Several processes -------------------------------------------------------------------------------

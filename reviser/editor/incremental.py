@@ -27,6 +27,7 @@ from reviser.proofreading.spelling.gathering import terms_of
 from reviser.proofreading.spelling.terms import Terms
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
+from reviser.prose.switches import switches_in
 
 REMEMBERED: Final = 20_000
 """The most pieces whose findings are remembered."""
@@ -99,7 +100,7 @@ class IncrementalChecker:
             else:
                 known += [change.moved(start) for change in found]
         spans = _gaps(len(text), [piece.span for piece, _ in waiting])
-        yield CheckedPart(tuple(spans), self._agreeing(text, known, usage), fresh=False)
+        yield CheckedPart(tuple(spans), self._agreeing(text, draft.format, known, usage), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
         # The same may stand in several places.
         equal: dict[_Key, list[_DocumentPiece]] = {}
@@ -110,17 +111,21 @@ class IncrementalChecker:
             self._remember(key, found)
             changes = [change.moved(piece.span.start) for piece in pieces for change in found]
             read = tuple(piece.span for piece in pieces)
-            yield CheckedPart(read, self._agreeing(text, changes, usage), fresh=True)
+            yield CheckedPart(read, self._agreeing(text, draft.format, changes, usage), fresh=True)
 
-    def _agreeing(self, text: str, changes: Iterable[Suggestion], usage: Usage) -> tuple[Suggestion, ...]:
-        """The changes that the usage elsewhere in the document does not forbid.
+    def _agreeing(
+        self, text: str, format: Format, changes: Iterable[Suggestion], usage: Usage
+    ) -> tuple[Suggestion, ...]:
+        """The changes that neither the usage elsewhere in the document nor a comment forbids.
 
-        This is applied last, to remembered changes too, so that another use of a word does not make pieces be read
-        again.
+        This is applied last, to remembered changes too, so that another use of a word, or a comment elsewhere, does not
+        make pieces be read again.
         """
+        switches = switches_in(text, format)
         return tuple(
             change
             for change in changes
+            if not any(one.holds(change.start, change.end, change.names) for one in switches)
             if not usage.forbids(change.kind, change.old, change.new, text, change.start)
             if not usage.has_often(change.kind, change.old)
             or change.confidence >= needed_if_meant(self._confidence, change.old, change.new)

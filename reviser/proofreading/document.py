@@ -16,6 +16,7 @@ from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.foreign import foreign_in
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Span, paragraphs, safe_edits, same_structure, source_edits
+from reviser.prose.switches import switches_in
 
 _FIRST_OF_WORD = re.compile(r"[^\W_]")
 
@@ -38,6 +39,8 @@ class Proofread:
     text: str
     changes: tuple[Suggestion, ...]
     sentences: int
+    used: frozenset[int] = frozenset()
+    """The numbers of the switches (`reviser.prose.switches`) that have kept an edit from being made."""
 
 
 def safe_selection(draft: Draft, changes: Sequence[Suggestion]) -> list[Suggestion]:
@@ -98,6 +101,7 @@ class Document:
         self.paragraphs = paragraphs(draft.text, draft.format)
         self.sentences = 0
         self.made: list[AppliedEdit] = []
+        self._used: set[int] = set()
         # Which parts of the text are read; None for all.
         self._fresh: list[Span] | None = None
         self._accepted: dict[int, list[Suggestion]] = {}
@@ -181,6 +185,14 @@ class Document:
             sure += change.confidence
         return sure
 
+    def is_off(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
+        """Whether a comment switches a suggestion off, which then counts as used."""
+        start, end = paragraph.source_span(suggestion.start, suggestion.end)
+        switches = switches_in(self.text, self.draft.format)
+        held = {number for number, one in enumerate(switches) if one.holds(start, end, suggestion.names)}
+        self._used |= held
+        return bool(held)
+
     def accept(self, paragraph: Paragraph, suggestions: Sequence[Suggestion]) -> None:
         """Record edits of a paragraph, to be made with those of the other paragraphs."""
         self._accepted.setdefault(id(paragraph), []).extend(suggestions)
@@ -222,7 +234,7 @@ class Document:
 
     def result(self) -> Proofread:
         changes = tuple(made.suggestion for made in self.made)
-        return Proofread(self.draft, self.text, changes, self.sentences)
+        return Proofread(self.draft, self.text, changes, self.sentences, frozenset(self._used))
 
 
 def _is_joined(change: Suggestion) -> bool:
@@ -267,7 +279,7 @@ def _merged(text: str, placed: Sequence[_PlacedSuggestion]) -> list[Suggestion]:
         kind = first.kind if len(group) == 1 else kind_of(old, new, text[:start], text[end:])
         sure = min(one.suggestion.confidence for one in group)
         if old != new:
-            changes.append(Suggestion(Edit(start, old, new), kind, sure, first.reason))
+            changes.append(replace(first, edit=Edit(start, old, new), kind=kind, confidence=sure))
     return changes
 
 
@@ -312,5 +324,5 @@ def _composed(original: str, text: str, earlier: Sequence[Suggestion], later: Se
         old, new = original[first:last], apply_edits(text[start:end], edits)
         kind = kind_of(old, new, original[:first], original[last:])
         sure = min(one[2].confidence for one in group)
-        composed.append(Suggestion(Edit(first, old, new), kind, sure, change.reason))
+        composed.append(replace(change, edit=Edit(first, old, new), kind=kind, confidence=sure))
     return composed

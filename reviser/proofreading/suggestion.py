@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from reviser.core.edits import Edit, apply_edits
+from reviser.prose.switches import name_of
 
 WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 _LAST_WORD = re.compile(r"\w+(?:['’]\w+)*\W*\Z|\S+\s*\Z")
@@ -52,7 +53,8 @@ NO_EVIDENCE: Final = Evidence()
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An edit of whole words that is offered; `reason` explains it if more than its kind is known.
+    """An edit of whole words that is offered; `reason` explains it if more than its kind is known, and `rule` is the
+    name of the rule that made it, if one did.
 
     Places are in a paragraph's text for the suggestions of a stage, and in the document for the result.
     """
@@ -62,6 +64,12 @@ class Suggestion:
     confidence: float = 1.0
     reason: str = ""
     evidence: Evidence = NO_EVIDENCE
+    rule: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names by which comments switch such suggestions off: those of the kind and of the rule."""
+        return frozenset(name_of(name) for name in (self.kind.value, self.rule) if name)
 
     @property
     def start(self) -> int:

@@ -42,6 +42,8 @@ class CheckOptions(CorrectionOptions):
         tuple[Path, ...], Argument("text files, and folders with documents (.); - reads standard input", default="")
     ] = ()
     output_format: Annotated[OutputFormat, Option("how findings are printed")] = OutputFormat.TEXT
+    explain: Annotated[bool, Option("print the reason below each finding")] = False
+    unused_comments: Annotated[bool, Option("also report comments that switch off nothing")] = False
     fix: Annotated[bool, Option("make the changes in the files themselves")] = False
     stdin_filename: Annotated[
         Path | None, Option("name of standard input, from which its format and settings follow", metavar="NAME")
@@ -77,7 +79,14 @@ def check(options: CheckOptions) -> None:
     choose_one(no_cache=options.no_cache, cache_dir=options.cache_dir)
     choose_one(changed=options.changed, changed_since=options.changed_since)
     by_changes = options.changed or options.changed_since is not None
-    run = CheckRun(options.paths or (Path(),), options.output_format, options.fix, options.stdin_filename)
+    run = CheckRun(
+        options.paths or (Path(),),
+        options.output_format,
+        options.fix,
+        options.stdin_filename,
+        options.explain,
+        options.unused_comments,
+    )
     run.check_words(by_changes)
     settings = settings_for(run.names)
     request, model = options.request(settings), options.model or settings.model
@@ -111,6 +120,8 @@ class CheckRun:
     output_format: OutputFormat
     fix: bool
     stdin_name: Path | None
+    explains: bool = False
+    reports_unused: bool = False
     outcomes: list[Checked | Failed] = field(default_factory=list)
     status: int = 0
     found: int = 0
@@ -157,7 +168,7 @@ class CheckRun:
                 if not isinstance(outcome, Checked):
                     with progress.aside():
                         self._complain(outcome)
-                elif outcome.result.changes or outcome.unread:
+                else:
                     with progress.aside():
                         self._take(outcome)
                 progress.advance()
@@ -182,8 +193,14 @@ class CheckRun:
 
     def _take(self, checked: Checked) -> None:
         """Report the findings in a document, and fix them if asked."""
+        from reviser.checking.reports import unused_line
+
         for word in checked.unread:
             typer.echo(f"{checked.source.name}: {word.told}", err=True)
+        if self.reports_unused and (unused := checked.unused):
+            self.status = max(self.status, 1)
+            if self.output_format is OutputFormat.TEXT:
+                _write(unused_line(checked, one) for one in unused)
         if not checked.result.changes:
             return
         self.found += len(checked.result.changes)
@@ -199,12 +216,15 @@ class CheckRun:
             self.status = max(self.status, complain(error))
 
     def _print(self, checked: Checked) -> None:
-        from reviser.checking.reports import github_line, text_line
+        from reviser.checking.reports import explained, github_line, text_line
         from reviser.core.files import STREAM
 
         line = {OutputFormat.TEXT: text_line, OutputFormat.GITHUB: github_line}.get(self.output_format)
         if line is not None:
-            _write(map(line, checked.findings))
+            _write(
+                f"{line(one)}\n    {explained(one)}" if self.explains and line is text_line else line(one)
+                for one in checked.findings
+            )
         elif self.output_format is OutputFormat.DIFF:
             document, name = checked.source.document, checked.source.name
             shown = None if name == STREAM else name.as_posix().lstrip("/")

@@ -66,9 +66,9 @@ def is_doubtful(
 
 
 def _makes_sentence(kind: Kind, paragraph: Paragraph) -> bool:
-    """Whether a grammatical correction is made in a heading, which has a grammar of its own."""
+    """Whether a grammatical correction is made in a heading or a cell, which have a grammar of their own."""
     fixed = (Kind.SPELLING, Kind.EXTRA_WORD, Kind.JOINED_OR_SPLIT)
-    return paragraph.role is Role.HEADING and kind not in fixed
+    return paragraph.role in (Role.HEADING, Role.CELL) and kind not in fixed
 
 
 def _goes_on(old: str, new: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import product
@@ -14,11 +15,15 @@ from reviser.proofreading.guard.usage import makes_one, usage_in
 from reviser.proofreading.guard.vetoes import Vetoes
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.gathering import terms_of
+from reviser.proofreading.spelling.slips import slip_confidence
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph
 
 # Characters between words that agree with each other, at the most.
 _NEAR_VERB: Final = 24
+# Kinds of changes that may respell a name.
+_OF_WORDS: Final = frozenset((Kind.SPELLING, Kind.CASE, Kind.JOINED_OR_SPLIT, Kind.WORD_FORM, Kind.OTHER))
+_LONE_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _IN_AGREEMENT: Final = frozenset(((Kind.NOUN_NUMBER, Kind.AGREEMENT), (Kind.ARTICLE, Kind.NOUN_NUMBER)))
 
 
@@ -36,6 +41,7 @@ class Guard:
         draft, prose = document.draft, document.paragraphs
         self.terms: Final = terms_of(draft.text, prose, draft.format, draft.words, listed)
         self._document = document
+        self._listed = listed
         self._calibration = calibration
         self._vetoes = Vetoes(
             confidence,
@@ -71,8 +77,8 @@ class Guard:
     def admit_judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
         """Calibrate the model's suggestions for a sentence, and have the document accept the allowed ones."""
         followed = frozenset((one.start, one.end) for one in found if one.confidence >= FOLLOWED)
-        judged = self.judged(sentence, found)
         paragraph = sentence.paragraph
+        judged = [self._as_slip(paragraph, one) for one in self.judged(sentence, found)]
         allowed = self._allowed(self._vetoes, paragraph, judged)
         allowed = _without_contradictions(judged, allowed, followed)
         allowed = [one for one in allowed if not self._contradicts_made(paragraph, one)]
@@ -81,7 +87,21 @@ class Guard:
     def admit(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
         """Have the document accept the allowed ones of the suggestions for a sentence, with their confidence as it
         is."""
-        self._accept(sentence, self._allowed(self._vetoes, sentence.paragraph, found))
+        weighed = [self._as_slip(sentence.paragraph, one) for one in found]
+        self._accept(sentence, self._allowed(self._vetoes, sentence.paragraph, weighed))
+
+    def _as_slip(self, paragraph: Paragraph, suggestion: Suggestion) -> Suggestion:
+        """A suggestion for an unknown word with less confidence if the word may be a name.
+
+        What a rule says of a word is said of that word, and stays.
+        """
+        old, new, text = suggestion.old, suggestion.new, paragraph.text
+        if self._listed is None or suggestion.reason or suggestion.kind not in _OF_WORDS:
+            return suggestion
+        if not new or not _LONE_WORD.fullmatch(old) or self._listed.knows(old):
+            return suggestion
+        before, behind = text[: suggestion.start], text[suggestion.end :]
+        return replace(suggestion, confidence=slip_confidence(suggestion.confidence, old, new, before, behind))
 
     def _allowed(self, vetoes: Vetoes, paragraph: Paragraph, found: Sequence[Suggestion]) -> list[Suggestion]:
         return [
@@ -90,10 +110,12 @@ class Guard:
 
     def _accept(self, sentence: Sentence, allowed: Sequence[Suggestion]) -> None:
         # Nothing leads back to what the sentence was before.
-        kept = [one for one in allowed if _corrected(sentence, [one]) not in self._former]
+        paragraph = sentence.paragraph
+        on = [one for one in allowed if not self._document.is_off(paragraph, one)]
+        kept = [one for one in on if _corrected(sentence, [one]) not in self._former]
         if kept and _corrected(sentence, kept) not in self._former:
             self._former.add(_corrected(sentence, []))
-            self._document.accept(sentence.paragraph, kept)
+            self._document.accept(paragraph, kept)
 
     def _contradicts_made(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
         """Whether a suggestion contradicts an edit made near it before."""

@@ -55,6 +55,8 @@ _CLOSING = re.compile(
 )
 # Prefixes that hardly any misspelling starts with, before a word of four letters or more.
 _PREFIXED = re.compile(r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE)
+_HYPHEN_BEFORE = re.compile(r"[^\W\d_]-\Z")
+_HYPHEN_BEHIND = re.compile(r"-[^\W\d_]")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"))
 _PAIRED = re.compile(r"[\"()\[\]{}“”«»]")
 # Letters of a noun, at the least.
@@ -294,10 +296,13 @@ def _affirmed(words: list[str]) -> list[str]:
 
 
 def _in_name(suggestion: Suggestion, text: str) -> bool:
-    """Whether a capitalised word beside another one gets another ending: "United Nations", "Windows Services"."""
+    """Whether a word in a compound, or a capitalised one beside another, gets another ending: "batteries-included",
+    "United Nations"."""
     old, new = suggestion.old, suggestion.new
     if suggestion.kind not in (Kind.NOUN_NUMBER, Kind.WORD_FORM, Kind.VERB_FORM, Kind.AGREEMENT):
         return False
+    if _HYPHEN_BEFORE.search(text[: suggestion.start]) or _HYPHEN_BEHIND.match(text, suggestion.end):
+        return True
     if not (old[:1].isupper() and new[:1].isupper()):
         return False
     before = re.search(r"(\w[\w'’-]*) \Z", text[: suggestion.start])

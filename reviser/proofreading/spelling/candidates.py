@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reviser.proofreading import english
+from reviser.proofreading.changes import distance_between
 from reviser.proofreading.spelling.dictionary import LARGEST, LETTERS, Dictionary
 
 MOST: Final = 10
@@ -103,6 +104,18 @@ def candidates(word: str, known: Dictionary) -> tuple[Candidate, ...]:
             found[one.text] = one
     found.pop(word, None)
     return tuple(sorted(found.values(), key=_order)[:MOST])
+
+
+def distance_of(word: str, other: str) -> float:
+    """The distance of a word in small letters from another one, or from two."""
+    if word == other:
+        return CAPITAL
+    if word == other.replace(" ", ""):
+        return _SPLIT_LONG if min(map(len, other.split())) >= _LONG else _SPLIT
+    if not (known := set(LETTERS)).issuperset(word) or not known.issuperset(other):
+        return float(distance_between(word, other))
+    one, letters = (np.array([LETTERS.index(letter) for letter in text], dtype=np.int8) for text in (word, other))
+    return float(_distances(one, letters[None, :], np.array([len(other)], dtype=np.int8))[0])
 
 
 def _order(one: Candidate) -> tuple[float, str]:

@@ -46,7 +46,7 @@ def terms_of(text: str, prose: Sequence[Paragraph], format: Format, words: Words
     names = names_in(prose)
     if listed is None:
         return Terms(words, names)
-    in_code = () if format in _WITHOUT_CODE else _code_words(text, prose)
+    in_code = set[str]() if format in _WITHOUT_CODE else _code_words(text, prose)
     told = {word for word in in_code if _is_unknown(word, listed)}
     counts = Counter(
         word.lower()
@@ -59,8 +59,10 @@ def terms_of(text: str, prose: Sequence[Paragraph], format: Format, words: Words
         told |= {form for word in counts for form in forms_of(word) if form in words.accepted}
     keys = {word.lower() for paragraph in prose if _is_key(paragraph) for word in _LETTERS.findall(paragraph.text)}
     told |= {word for word in keys & counts.keys() if not _is_slip(word, listed)}
+    used = in_code | {word for word in keys if word in text}
+    cased = {word for word in used if not listed.knows(word) and listed.knows(word.capitalize())}
     told |= {word for word, count in counts.items() if count >= REPEATED and not _is_habit(word, listed)}
-    return Terms(words, names, frozenset(told), _forms(prose, told))
+    return Terms(words, names, frozenset(told), frozenset(cased), _forms(prose, told | cased))
 
 
 def _is_unknown(word: str, listed: Dictionary) -> bool:
@@ -94,7 +96,7 @@ def _is_near(word: str, listed: Dictionary, furthest: float) -> bool:
     )
 
 
-def _forms(prose: Iterable[Paragraph], told: set[str]) -> Counter[str]:
+def _forms(prose: Iterable[Paragraph], terms: set[str]) -> Counter[str]:
     """How often terms are written so within sentences; headings, code and texts in capitals do not count."""
     found: Counter[str] = Counter()
     for paragraph in prose:
@@ -106,7 +108,7 @@ def _forms(prose: Iterable[Paragraph], told: set[str]) -> Counter[str]:
         for one in _WORD.finditer(paragraph.text):
             word = bare_word(one[0])
             in_code = paragraph.touches_protected(*one.span()) and one.span() not in protected
-            if word.lower() in told and one.start() not in starts and not in_code:
+            if word.lower() in terms and one.start() not in starts and not in_code:
                 found[word] += 1
     return found
 

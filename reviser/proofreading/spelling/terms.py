@@ -21,12 +21,14 @@ class Terms:
     """The words that a user or project lists, and the names and terms that a document and its project tell.
 
     `names` are kept as they are written, `told` are unknown words in small letters, which are kept with their plurals
-    and genitives. `forms` has how often the document writes each term so within sentences.
+    and genitives. `cased` are words of code that the list has with a capital alone, such as "python", of which only the
+    capitals are the document's. `forms` has how often it writes each of both so within sentences.
     """
 
     words: Words = field(default_factory=Words)
     names: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
+    cased: frozenset[str] = frozenset()
     forms: Counter[str] = field(default_factory=Counter)
 
     def holds(self, word: str) -> bool:
@@ -58,7 +60,7 @@ class Terms:
 
     def forbids_capital(self, old: str, new: str) -> bool:
         """Whether a change of a term's capitals goes against the document's habit."""
-        if old == new or old.casefold() != new.casefold() or not self.holds(old):
+        if old == new or old.casefold() != new.casefold() or not (self.holds(old) or old.lower() in self.cased):
             return False
         return new not in self.names and new not in self.words.terms and self.forms[new] <= self.forms[old]
 

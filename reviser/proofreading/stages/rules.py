@@ -29,7 +29,11 @@ def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Sugges
             text = sentence.text
             some = [
                 Suggestion(
-                    Edit(one.start, text[one.start : one.end], one.new), one.kind or Kind.OTHER, one.confidence, one.why
+                    Edit(one.start, text[one.start : one.end], one.new),
+                    one.kind or Kind.OTHER,
+                    one.confidence,
+                    one.why,
+                    rule=one.rules[0],
                 )
                 for one in found
             ]
