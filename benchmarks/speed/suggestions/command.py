@@ -7,7 +7,9 @@ of three paragraphs, at about sixty words a minute with pauses, corrects a word,
 sentence in the middle. The editor asks for a suggestion after every key and cancels the request before it, as editors
 do. Times run from the editor's request to its answer, for the answers that the model made; those already known from an
 earlier answer are counted apart, and a request that the next key cancels has no time. A step is one action of the
-model at the end of the same text, measured in the same run. Processor time is read in ticks of a hundredth of a second.
+model at the end of the same text, measured in the same run. Then a word is changed that occurs again and again in a
+document of five thousand words: next edits are timed from the end of the pause after that. Processor time is read in
+ticks of a hundredth of a second.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from benchmarks.report.provenance import write_page
 from benchmarks.report.tables import Table
 from benchmarks.speed.suggestions.editor import PATIENCE, TimedRequest, editing
 from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
+from benchmarks.speed.suggestions.next_edits import next_edit_times
 from reviser.checkpoints.library import find_model, name_of
 from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
@@ -67,6 +70,9 @@ class SessionCosts:
     rss_server_mb: float
     first_ms: float
     typing_s: float
+    next_edit_words: int
+    next_edit_first_ms: float
+    next_edit_all_ms: float
 
 
 _ROWS = {
@@ -95,6 +101,9 @@ _ROWS = {
     "rss_server_mb": "… of the server (MB)",
     "first_ms": "first suggestion, with the start of the engine (ms)",
     "typing_s": "seconds of typing",
+    "next_edit_words": "words of the document whose edits are followed",
+    "next_edit_first_ms": "edit to the first next edit, without the wait for a pause, median (ms)",
+    "next_edit_all_ms": "… to all places that repeat it (ms)",
 }
 
 
@@ -150,6 +159,8 @@ async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[s
         memory = [_resident_mb(one) for one in _family(process)]
         asked = editor.requests[1:]
         status: Any = await client.workspace_execute_command_async(types.ExecuteCommandParams("reviser.status", []))
+        text = editor.text
+        following = await next_edit_times(editor)
         off = {"reviser": {"enabled": False}}
         client.workspace_did_change_configuration(types.DidChangeConfigurationParams(off))
         await _until(lambda: len(_family(process)) == 1, "the engine's end")
@@ -158,6 +169,7 @@ async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[s
     if not found["made"]:
         reason = "; ".join(editor.problems) or "the model suggested nothing"
         raise ReviserError(f"there is nothing to measure: {reason}")
+    found |= following
     found |= {
         "first_ms": 1e3 * first.took,
         "requests": len(asked),
@@ -173,7 +185,7 @@ async def _replayed(model: Path, keys: Sequence[Key], text: str) -> tuple[dict[s
         "rss_mb": sum(memory),
         "rss_server_mb": memory[0],
     }
-    return found, editor.text
+    return found, text
 
 
 def latencies(asked: Sequence[TimedRequest]) -> dict[str, Any]:

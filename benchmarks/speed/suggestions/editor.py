@@ -18,7 +18,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from benchmarks.speed.suggestions.keys import Key
-from lsp_server.messages import STATUS
+from lsp_server.messages import NEXT_EDITS, STATUS
 
 URI = "file:///draft.txt"
 PATIENCE = 60.0
@@ -57,6 +57,8 @@ class SimulatedEditor:
         self.cursor = 0
         self.requests: list[TimedRequest] = []
         self.problems: list[str] = []
+        self.offered: list[float] = []
+        """The times of the messages with next edits."""
         self._client = client
         self._version = 0
         self._thinking = 0.0
@@ -85,11 +87,11 @@ class SimulatedEditor:
             last = self.requests[-1] if self.requests else None
             if last is None or not last.suggestion:
                 return  # nothing is shown
-            self._replace(self.cursor, self.cursor, last.suggestion)
+            self.replace(self.cursor, self.cursor, last.suggestion)
         elif key.act == "erase":
-            self._replace(max(self.cursor - 1, 0), self.cursor, "")
+            self.replace(max(self.cursor - 1, 0), self.cursor, "")
         else:
-            self._replace(self.cursor, self.cursor, key.text)
+            self.replace(self.cursor, self.cursor, key.text)
         self.ask()
 
     def ask(self) -> TimedRequest:
@@ -121,14 +123,20 @@ class SimulatedEditor:
             if status.state == "thinking":
                 self._thinking = time.perf_counter()
 
+        def edits_offered(news: Any) -> None:
+            if news.edits:
+                self.offered.append(time.perf_counter())
+
         def logged(message: types.LogMessageParams) -> None:
             if message.type == types.MessageType.Error:
                 self.problems.append(message.message)
 
         self._client.feature(STATUS)(status_changed)
+        self._client.feature(NEXT_EDITS)(edits_offered)
         self._client.feature(types.WINDOW_LOG_MESSAGE)(logged)
 
-    def _replace(self, start: int, end: int, inserted: str) -> None:
+    def replace(self, start: int, end: int, inserted: str) -> None:
+        """Replaces a range of the text, and leaves the cursor behind the new text."""
         range = types.Range(self._position(start), self._position(end))
         self.text = self.text[:start] + inserted + self.text[end:]
         self.cursor = start + len(inserted)

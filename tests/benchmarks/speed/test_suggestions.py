@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.speed.suggestions import command
+from benchmarks.speed.suggestions import command, next_edits
 from benchmarks.speed.suggestions.editor import TimedRequest
 from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
 from reviser.cli.options import run_with
@@ -40,6 +40,7 @@ def test_the_command_measures_a_session(
     monkeypatch.setattr(command, "recorded", lambda: SESSION)
     monkeypatch.setattr(command, "DRAFT", TEXT)
     monkeypatch.setattr(command, "REST", 0.5)
+    monkeypatch.setattr(next_edits, "ROUNDS", 1)
     out = tmp_path / "latency.md"
     assert run_with(command.run, ["--model", str(model), "--json", "--write", str(out)]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -54,6 +55,8 @@ def test_the_command_measures_a_session(
     assert result["rss_mb"] > result["rss_server_mb"] > 0
     assert result["cpu_s_per_minute"] > 0
     assert 0 < result["tasks"] <= 3 * (result["requests"] + 1)  # and the first, which is not counted
+    assert result["next_edit_words"] > 4900
+    assert 0 < result["next_edit_first_ms"] <= result["next_edit_all_ms"]
     assert min(result["cpu_s_after_typing"], result["cpu_s_disabled"]) >= 0
     written = out.read_text()
     assert "Commit:" in written
