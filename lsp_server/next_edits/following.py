@@ -7,23 +7,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
-from copy import copy
 from dataclasses import astuple, dataclass, field, replace
 from typing import Final
 
 from lsp_server.documents.document import Documents, EditorDocument
 from lsp_server.documents.sources import format_of_document, source_of
-from lsp_server.next_edits.parts import NormalText, parts, ranges_around, refused_edit
+from lsp_server.next_edits.parts import NormalText, refused_edit
 from lsp_server.settings import ServerSettings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.pauses import PausedWork
 from lsp_server.worker.tasks import FollowingTask, ModelKey
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
+from reviser.editor.excerpts import excerpts, ranges_around
 from reviser.editor.findings import Findings
 from reviser.editor.lists import Lists
 from reviser.next_edits.following import RefusedEdit
-from reviser.next_edits.history import EditHistory
+from reviser.next_edits.history import EditHistory, meant_in
 from reviser.next_edits.judgement import weighs_a_model
 from reviser.next_edits.prompt import recent_edit
 from reviser.proofreading.suggestion import Suggestion
@@ -206,17 +206,17 @@ class NextEdits:
         document, state = self._documents[uri], self._states[uri]
         try:
             state.history.settle()
-            history = copy(state.history)
-            # Comparing long lines takes time, in which suggestions are answered.
-            made = await asyncio.to_thread(history.meant)
-            followed = ([recent_edit(history.text, edit) for edit in made], [*state.refused])
+            text = state.history.text
+            # Comparing long lines takes time, in which suggestions are answered and documents change.
+            made = await asyncio.to_thread(meant_in, state.history.changed())
+            followed = ([recent_edit(text, edit) for edit in made], [*state.refused])
             if not made:
                 state.offers.clear()
             elif followed != state.followed:
-                await self._find(document, state, history.text, made)
+                await self._find(document, state, text, made)
             state.followed = followed
             if made and weighs_a_model():
-                await self._find(document, state, history.text, made, asks_model=True)
+                await self._find(document, state, text, made, asks_model=True)
         except ReviserError as error:
             self._report(str(error))
         finally:
@@ -235,7 +235,7 @@ class NextEdits:
     ) -> None:
         """Look for next edits in the parts of a text, those around the last edit first."""
         format = format_of_document(document)
-        for start, end in parts(text, state.near, format):
+        for start, end in excerpts(text, state.near, format):
             inside = [one for one in made if start <= one.start and one.start + len(one.new) <= end]
             elsewhere = [recent_edit(text, one) for one in made if one not in inside]
             part = NormalText(text[start:end])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from reviser.prose import Format
@@ -45,10 +46,19 @@ def excerpt(text: str, near: int, format: Format, most: int = MOST) -> tuple[int
 
 
 def excerpts(text: str, near: int, format: Format) -> Iterator[tuple[int, int]]:
-    """The excerpts of a text from `near` outwards, as far as it is read; neighbours may overlap."""
-    yield excerpt(text, near, format)
-    step = MOST - 2 * _SEAM
-    for distance in range(step, FARTHEST if len(text) > MOST else 0, step):
-        for place in (near + distance, near - distance):
-            if -step < place < len(text) + step:
-                yield excerpt(text, max(min(place, len(text)), 0), format)
+    """The excerpts that make up a text, the nearest to `near` first, as far as it is read: they overlap a little.
+
+    Most changes of the text leave the excerpts without them as they are.
+    """
+    if len(text) <= MOST:
+        yield 0, len(text)
+        return
+    for start, end in ranges_around(near, len(text), MOST - 2 * _SEAM):
+        if max(start - near, near - end) <= FARTHEST:
+            yield excerpt(text, (start + end) // 2, format)
+
+
+def ranges_around(near: int, length: int, size: int) -> list[tuple[int, int]]:
+    """The ranges of a size that make up a length, the nearest to `near` first."""
+    ranges = pairwise([*range(0, length, size), length])
+    return sorted(ranges, key=lambda one: max(one[0] - near, near - one[1], 0))

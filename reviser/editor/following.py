@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from reviser.core.edits import Edit
-from reviser.editor.excerpts import excerpts, whole_characters
+from reviser.editor.excerpts import excerpts, ranges_around, whole_characters
 from reviser.next_edits.following import EditedDocument, EditFollower, RefusedEdit
 from reviser.next_edits.prompt import recent_edit
 from reviser.proofreading.suggestion import Suggestion
@@ -14,6 +14,8 @@ from reviser.prose import Format
 
 POSSIBLE: Final = 0.1
 """The confidence of a suggestion that a user may want to see who asks for all places."""
+
+_READ_AT_ONCE: Final = 6000
 
 
 class FollowedPart(NamedTuple):
@@ -42,7 +44,9 @@ def follow(
         inside = [edit.moved(-start) for edit, is_inside in zip(made, within, strict=True) if is_inside]
         outside = [recent_edit(text, edit) for edit, is_inside in zip(made, within, strict=True) if not is_inside]
         part = EditedDocument(whole_characters(text[start:end]), format, inside, outside, refused)
-        found = [one.moved(start) for one in follower.suggestions(part, POSSIBLE)]
-        yield FollowedPart(
-            (start, end), [one for one in found if all(one.end < first or last < one.start for first, last in edited)]
-        )
+        # A model takes its time, in which what it has found is shown.
+        size = len(part.text) + 1 if follower.reader is None else _READ_AT_ONCE
+        for low, high in ranges_around(made[-1].start - start, len(part.text) + 1, size):
+            found = [one.moved(start) for one in follower.suggestions(part, POSSIBLE, (low, high))]
+            free = [one for one in found if all(one.end < first or last < one.start for first, last in edited)]
+            yield FollowedPart((start + low, start + high), free)

@@ -93,14 +93,14 @@ class EditHistory:
         return [(one.start, one.end) for one in self._regions if one.by_person]
 
     def change(self, edit: Edit, *, by_person: bool = True) -> None:
-        """Make an edit, with its place in the present text, and record it as `follow` does."""
+        """Make an edit, with its place in the present text, and record it."""
         if self._buffer.slice(edit.start, edit.end) != edit.old:
             raise ValueError("the edit is of another text")
         self._buffer.replace(edit.start, edit.end, edit.new)
         self.follow(edit, by_person=by_person)
 
     def follow(self, edit: Edit, *, by_person: bool = True) -> None:
-        """Record an edit that was just made in the buffer.
+        """Record an edit that was just made.
 
         One that a program made, such as a formatter, is no pattern; undone by the person, it is none either.
         """

@@ -105,6 +105,7 @@ class Following:
         draft, offers = sheet.draft, sheet.offers
         history = offers.history
         assert history is not None
+        history.settle()
         self._reading = OfferReading(
             sheet, draft.text, draft.version, history.changed(), history.places, tuple(offers.refused), offers.known
         )

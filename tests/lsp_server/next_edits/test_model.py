@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lsp_server.next_edits.parts import NormalText, parts, ranges_around
+from lsp_server.next_edits.parts import NormalText
 from lsp_server.worker.readers import follow
 from lsp_server.worker.tasks import Event, FollowingTask, ModelKey, decode_order, encode_task
 from reviser.decoding.policy import ModelPolicy
 from reviser.editor.reader import EditorReader
 from reviser.next_edits.judgement import MODEL, NextEditJudgement, judgement_for
-from reviser.prose import Format
 from reviser.session.engine import load_engine
 from tests.lsp_server.next_edits.conftest import EDITED, FIRST, SETTINGS, TEXT, open_and_edit, settle, stands
 from tests.lsp_server.toy_editor import toy_editor
@@ -89,22 +87,6 @@ def test_offers_stay_where_the_model_says_nothing(model: Path) -> None:
         left = settle(editor)
         assert len(left) == 5
         assert all(stands(editor, one) for one in left)
-
-
-def test_ranges_cover_a_text_and_the_nearest_come_first() -> None:
-    assert ranges_around(12, 25, 10) == [(10, 20), (0, 10), (20, 25)]
-    assert ranges_around(0, 0, 10) == []
-    text = "".join(f"Paragraph {number}" + " has a few words." * 40 + "\n\n" for number in range(500))
-    found = parts(text, 250_000, Format.MARKDOWN)
-    assert found[0][0] <= 250_000 <= found[0][1]
-    assert sorted(found)[0][0] == 0
-    assert max(end for _, end in found) == len(text)
-    ordered = sorted(found)
-    assert all(one[1] >= other[0] for one, other in itertools.pairwise(ordered))
-    # Where nothing has changed, the parts are as they were.
-    moved = "Some. " + text
-    after = {moved[start:end] for start, end in parts(moved, 0, Format.MARKDOWN)}
-    assert len({text[start:end] for start, end in found} & after) >= len(found) // 2
 
 
 def test_offsets_without_carriage_returns_lead_back() -> None:
