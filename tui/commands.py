@@ -112,7 +112,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "Your edits, made elsewhere too": (
         _plain(
             "places",
-            "alt+l",
+            "alt+p",
             "List of places",
             "Where your edits could be made again, shown or hidden; in it: a r accept or reject this, k d all",
             "Places",
@@ -283,7 +283,7 @@ INTRODUCTION = (
     "Ctrl+Z takes a whole run back in one step. "
     "Mistakes are underlined when you pause: Alt+J goes to the next one, Alt+M fixes it, Ctrl+L lists them. "
     "Where an edit of yours is likely to be wanted again, it is offered when you pause: Alt+Down goes there, "
-    "Alt+A accepts it, Ctrl+K accepts all, Alt+L lists all places."
+    "Alt+A accepts it, Ctrl+K accepts all, Alt+P lists all places."
 )
 
 

@@ -198,7 +198,7 @@ def test_next_edits(tmp_path: Path, theme: str, size: tuple[int, int]) -> None:
             await pilot.press("backspace")
         await until(pilot, lambda: app.sheet.offers.shown)
         # The list has more places than those that are likely enough to be shown unasked.
-        await pilot.press("alt+down", *(["alt+l"] if theme == "dark" else []))
+        await pilot.press("alt+down", *(["alt+p"] if theme == "dark" else []))
 
     compare(app, f"next-edits-{theme}", size, before)
 

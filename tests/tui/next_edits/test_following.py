@@ -166,7 +166,7 @@ def test_what_is_refused_does_not_come_back_and_lowers_its_like(tmp_path: Path) 
         await settled(app, pilot)
         assert first + len("Now: ") not in confidences(app)
         assert len(confidences(app)) == 1
-        await pilot.press("alt+l", "d")
+        await pilot.press("alt+p", "d")
         assert "1 place refused." in notes(app)
         await settled(app, pilot)
         assert confidences(app) == {}
@@ -183,7 +183,7 @@ def test_the_list_has_every_possible_place(tmp_path: Path) -> None:
         assert offered(app) == []
         assert struck(app, 2) == []
         assert "Places" in app.desk.key_bar.render().plain
-        await pilot.press("alt+l")
+        await pilot.press("alt+p")
         assert rows.has_focus
         assert len(offered(app)) == 3
         assert struck(app, 2) == ["e-mail", "e-mail"]
@@ -198,7 +198,7 @@ def test_the_list_has_every_possible_place(tmp_path: Path) -> None:
         await pilot.press("home", "a")
         assert draft.text.count("email") == 2
         assert rows.has_focus
-        await pilot.press("alt+l")
+        await pilot.press("alt+p")
         assert not rows.display
         assert offered(app) == []
 
@@ -215,10 +215,13 @@ def test_new_text_and_undone_edits_are_no_patterns(tmp_path: Path) -> None:
         await pilot.press("ctrl+z")
         await settled(app, pilot)
         assert confidences(app) == {}
-        # What the user has just written is not changed for him.
+        # What the user wrote before his edit is changed with the rest, what he has just written is not.
         await take_out_hyphen(app, pilot)
-        await until(pilot, lambda: len(offered(app)) == 3)
-        assert max(starts(app)) < len(TEXT)
+        await until(pilot, lambda: len(offered(app)) == 4)
+        await pilot.press("ctrl+end")
+        await strike(app, pilot, *" Each e-mail has an end.")
+        await settled(app, pilot)
+        assert len(offered(app)) == 4
 
     drive(editor(tmp_path, TEXT, SURE), script)
 
@@ -252,9 +255,9 @@ def test_the_switch_and_the_setting(tmp_path: Path) -> None:
         await pilot.pause(1)
         assert app.sheet.offers.history is None
         assert offered(app) == []
-        await pilot.press("alt+l")
+        await pilot.press("alt+p")
         assert "not followed" in app.desk.place_list._empty
-        await pilot.press("alt+l")
+        await pilot.press("alt+p")
         await choose(app, pilot, "next-edits")
         await take_out_hyphen(app, pilot)
         await until(pilot, lambda: len(offered(app)) == 2)
@@ -347,10 +350,12 @@ class SlowFollower(EditFollower):
         self.lengths: list[int] = []
         self.go_on = threading.Event()
 
-    def suggestions(self, edited: following.EditedDocument, least: float | None = None) -> list[Suggestion]:
+    def suggestions(
+        self, edited: following.EditedDocument, least: float | None = None, within: tuple[int, int] | None = None
+    ) -> list[Suggestion]:
         self.lengths.append(len(edited.text))
         self.go_on.wait(20)
-        return super().suggestions(edited, least)
+        return super().suggestions(edited, least, within)
 
 
 def test_of_a_long_text_the_part_around_the_edit_is_read_first_and_typing_does_not_wait(
@@ -389,14 +394,14 @@ class Reader:
     """A model's reading that is sure of one place, and proposes an edit of its own."""
 
     def __init__(self, *given: object) -> None:
-        self.check = given[-1]
+        self.before_reading = given[-1]
 
     def odds(self, text: str, shown: object, changes: list[following.Edit]) -> list[tuple[following.Edit, float]]:
-        assert callable(self.check)
-        self.check()
+        assert callable(self.before_reading)
+        self.before_reading()
         return [(change, 9.0 if "letter" in text[change.end : change.end + 12] else -9.0) for change in changes]
 
-    def proposed(self, text: str, shown: object, taken: object, within: object = None) -> list[ProposedEdit]:
+    def proposed(self, text: str, shown: object, taken: object, within: object) -> list[ProposedEdit]:
         return [ProposedEdit(following.Edit(text.index("subject"), "subject", "title"), 0.99)]
 
 

@@ -212,7 +212,7 @@ def test_help_names_every_command_with_its_keys(tmp_path: Path) -> None:
         assert "delete ctrl+d Erase forwards" in told
         assert "alt+d Discard the run" in told
 
-    drive(editor(tmp_path, "text"), script, (110, 140))
+    drive(editor(tmp_path, "text"), script, (110, 150))
 
 
 def test_the_palette_undoes_and_selects_too(tmp_path: Path) -> None:
