@@ -8,8 +8,8 @@ from typing import Any
 
 from textual.app import App
 
+from reviser.editor.edited_text import Selection
 from tui.autosave import Autosave
-from tui.document.draft import Selection
 from tui.files import Files
 from tui.next_edits.following import Following
 from tui.player.player import Player

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviser.core.edits import Edit
+from reviser.editor.edited_text import EditedText
 from reviser.editor.lists import TextSource
+from reviser.editor.review import Review
 from tui.document.disk import OpenFile
-from tui.document.draft import EditedText
 from tui.document.journal import Journal
 from tui.document.locked_files import OpenMark
 from tui.document.words import WordCount
 from tui.next_edits.offers import Offers
 from tui.proofreading.mistakes import Mistakes
-from tui.runs.review import Review
 from tui.runs.run import DraftRun
 
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from reviser.editor.edited_text import EditedText
 from tui.document.disk import OpenFile
-from tui.document.draft import EditedText
 from tui.sheet import Sheet
 
 

@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from reviser.core.errors import ReviserError
+from reviser.editor.edited_text import Selection
 from tests.tui.driving import drive, editor, notes, strike, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS
-from tui.document.draft import Selection
 from tui.settings import TuiSettings
 from tui.widgets.dialogs import Help, PromptDialog, QuestionDialog
 from tui.widgets.text.editor import Editor

@@ -16,9 +16,9 @@ from textual import events
 from textual.pilot import Pilot
 
 from reviser.core.edits import Edit
+from reviser.editor.edited_text import Selection
 from tests.tui.driving import QUICK, Translator, drive, editor, strike, until
 from tui.app import EditorApp
-from tui.document.draft import Selection
 from tui.document.journal import leftovers, thrown_away
 from tui.widgets.dialogs import QuestionDialog
 

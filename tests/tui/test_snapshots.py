@@ -18,12 +18,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from reviser.core.tokenizer import Gpt2Tokenizer
+from reviser.editor.edited_text import Selection
 from reviser.session.engine import Engine
 from tests.conftest import PAPER_TRAJECTORIES
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import QUICK, Corrector, drive, until
 from tui.app import EditorApp
-from tui.document.draft import Selection
 from tui.runs.recordings import read_recordings, recorded_run
 from tui.runs.writer import Loader
 from tui.settings import TuiSettings

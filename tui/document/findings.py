@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from reviser.core.edits import Edit
+from reviser.editor.edited_text import EditedText
 from reviser.editor.findings import Findings, touched
 from reviser.proofreading.suggestion import Suggestion
-from tui.document.draft import EditedText
 
 
 class DraftFindings:

@@ -16,7 +16,7 @@ from functools import cached_property
 import regex
 
 from reviser.core.errors import ReviserError
-from tui.document.draft import EditedText, Selection
+from reviser.editor.edited_text import EditedText, Selection
 
 # Counting stops at this number of matches.
 COUNT_LIMIT = 9999

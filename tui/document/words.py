@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reviser.core.edits import Edit
-from tui.document.draft import EditedText
+from reviser.editor.edited_text import EditedText
 
 # Characters; words of a longer selection are not counted, since that happens at every key.
 _LONGEST = 100_000

@@ -7,9 +7,9 @@ from textual.app import App
 from textual.timer import Timer
 
 from reviser.core.counts import counted
+from reviser.editor.edited_text import Selection
 from reviser.editor.lists import Lists
 from reviser.proofreading.suggestion import Suggestion
-from tui.document.draft import Selection
 from tui.next_edits.reading import OfferReader, OfferReading
 from tui.prompts import Prompts
 from tui.runs.writer import Writer

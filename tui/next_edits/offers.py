@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviser.core.edits import Edit
+from reviser.editor.edited_text import EditedText
 from reviser.next_edits.history import EditHistory
 from reviser.proofreading.suggestion import Suggestion
-from tui.document.draft import EditedText
 from tui.document.findings import DraftFindings
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from reviser.core.counts import counted
 from reviser.core.edits import end_of_writing
+from reviser.editor.edited_text import Selection, paragraph_at
 from reviser.editor.lists import Lists
-from tui.document.draft import Selection, paragraph_at
+from reviser.editor.review import Review
 from tui.player.ticker import Ticker
 from tui.prompts import Prompts
 from tui.runs.corrections import CorrectionSteps
-from tui.runs.review import Review
 from tui.runs.run import DraftRun
 from tui.runs.tree import ActionOption, Node
 from tui.runs.writer import GenerationSteps, Task, Writer

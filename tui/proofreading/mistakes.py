@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reviser.core.edits import Edit
-from tui.document.draft import EditedText
+from reviser.editor.edited_text import EditedText
 from tui.document.findings import DraftFindings
 
 

@@ -9,10 +9,10 @@ from textual.timer import Timer
 
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
+from reviser.editor.edited_text import Selection
 from reviser.editor.excerpts import MOST
 from reviser.editor.lists import Lists, Owner, unknown_word
 from reviser.proofreading.suggestion import WORD, Suggestion, quoted
-from tui.document.draft import Selection
 from tui.prompts import Prompts
 from tui.proofreading.reading import DraftReading, MistakeReader
 from tui.runs.writer import Writer

@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviser.core.errors import ReviserError
+from reviser.editor.edited_text import EditedText
 from reviser.editor.excerpts import excerpt, whole_characters
 from reviser.editor.lists import Lists, TextSource
 from reviser.proofreading.suggestion import Suggestion
-from tui.document.draft import EditedText
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.writer import Writer
 

@@ -13,9 +13,9 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajectories
+from reviser.editor.edited_text import EditedText
 from reviser.session.replay import Replay, Replayed, replay, unified_diff
 from reviser.viewer import ViewerTrajectory, render_page
-from tui.document.draft import EditedText
 from tui.runs.labels import full_label
 from tui.runs.run import DraftRun
 from tui.runs.tree import Node, Seed, TakenAction

@@ -7,9 +7,10 @@ from typing import Literal
 
 from reviser.core.edits import with_all
 from reviser.core.hunks import changed_words
-from tui.document.draft import EditedText, Selection
-from tui.document.region import Region
-from tui.runs.review import Review
+from reviser.editor.edited_text import EditedText, Selection
+from reviser.editor.provenance import Provenance
+from reviser.editor.region import Region
+from reviser.editor.review import Review
 from tui.runs.tree import ActionOption, Node, Seed, StepResult, StepSource, seconds_shown, walk
 
 State = Literal["waiting", "playing", "paused", "closed"]
@@ -70,8 +71,8 @@ class DraftRun:
         self.text = self.original
         # The step whose text the region holds; None if the user has decided on changes since.
         self._written: Node | None = root
-        # For each character of the region the step that wrote it; None for original ones.
-        self.authors: list[Node | None] = [None] * len(self.original)
+        # The steps that wrote the region's characters.
+        self.authors: Provenance[Node] = Provenance(len(self.original))
         self.erased: list[ErasedText] = []
         self.seconds = 0.0
         self.revising = revising
@@ -385,7 +386,7 @@ class DraftRun:
 
     def _follow(self, node: Node) -> None:
         for edit in node.edits:
-            self.authors[edit.start : edit.end] = [node] * len(edit.new)
+            self.authors.follow(edit, node)
             left = [gone for gone in self.erased if gone.at <= edit.start]
             right = [gone for gone in self.erased if gone.at > edit.start]
             for gone in right:
@@ -396,7 +397,7 @@ class DraftRun:
 
     def _retrace(self, node: Node) -> None:
         self.text = self.original
-        self.authors = [None] * len(self.original)
+        self.authors = Provenance(len(self.original))
         self.erased = []
         for each in node.lineage():
             self._follow(each)

@@ -26,7 +26,7 @@ class Statistics:
     def of(cls, run: DraftRun) -> Statistics:
         shown = run.path[1 : run.current.depth + 1]
         kinds = Counter(node.taken.kind for node in shown if node.taken is not None)
-        order = tuple(author.depth for author in run.authors if author is not None)
+        order = tuple(author.depth for author in run.authors.written)
         live = not run.recorded and run.seconds > 0
         made = sum(1 for _ in walk(run.root)) - 1
         return cls(len(shown), kinds, len(order), len(run.leaves()), made / run.seconds if live else None, order)

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label
 
 from reviser.core.errors import ReviserError
-from tui.document.draft import Selection
+from reviser.editor.edited_text import Selection
 from tui.document.searching import SearchFailed, TextSearch
 from tui.widgets.keyboard import Field
 from tui.widgets.text.editor import Editor

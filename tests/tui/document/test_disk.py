@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
+from reviser.editor.edited_text import EditedText
 from tui.document.disk import OpenFile, plain_newlines
-from tui.document.draft import EditedText
 from tui.document.journal import Journal, digest, leftovers, read_journal
 from tui.settings import TuiSettings
 
@@ -87,7 +87,7 @@ def test_a_killed_editor_leaves_what_it_had_flushed(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from tui.document.draft import EditedText
+from reviser.editor.edited_text import EditedText
 from tui.document.journal import Journal
 draft, journal = EditedText("bäse 👩‍💻\\n"), Journal(Path({str(tmp_path)!r}))
 journal.begin(Path("/somewhere/file.txt"), draft.text)

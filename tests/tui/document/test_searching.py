@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.core.errors import ReviserError
-from tui.document.draft import EditedText, Selection
+from reviser.editor.edited_text import EditedText, Selection
 from tui.document.searching import COUNT_LIMIT, LONGEST, Count, SearchFailed, TextSearch
 
 words = st.lists(st.sampled_from(["cat", "Cat", "dog", " ", "\n", "漢"]), max_size=20).map("".join)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.document.draft import EditedText, Selection
+from reviser.editor.edited_text import EditedText, Selection
 from tui.document.words import WordCount
 
 PIECES = st.text(st.sampled_from("ab \n漢\u00a0"), max_size=6)

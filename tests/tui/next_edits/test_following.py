@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from reviser.decoding.policy import ModelPolicy
+from reviser.editor.edited_text import Selection
 from reviser.next_edits import following
 from reviser.next_edits.following import EditFollower
 from reviser.next_edits.judgement import MODEL, NextEditJudgement, judgement_for, judgements_text
@@ -20,7 +21,6 @@ from reviser.session.engine import Engine, load_engine
 from tests.tui.driving import QUICK, Corrector, drive, editor, notes, run_to_the_end, strike, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS
-from tui.document.draft import Selection
 from tui.settings import TuiSettings
 
 FOLLOWING = replace(QUICK, next_edits=True)

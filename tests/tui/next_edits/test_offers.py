@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.document.draft import EditedText
+from reviser.editor.edited_text import EditedText
 from tui.next_edits.offers import Offers
 
 TEXT = "The user sends an e-mail.\nOne e-mail is sent to a user.\n"

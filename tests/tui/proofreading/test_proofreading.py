@@ -12,12 +12,12 @@ from rich.style import Style
 from textual.pilot import Pilot
 
 from reviser.core.canvas import Canvas
+from reviser.editor.edited_text import Selection
 from reviser.model.scoring import Scores
 from reviser.session.engine import Engine
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import drive, editor, notes, strike, toy_engine, until
 from tui.app import EditorApp
-from tui.document.draft import Selection
 from tui.settings import TuiSettings
 from tui.widgets.mistake_list import mistake_lines
 

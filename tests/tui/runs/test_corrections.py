@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from reviser.core.canvas import Canvas
 from reviser.core.trajectory import load_trajectories
+from reviser.editor.edited_text import Selection
 from reviser.model.scoring import Scores
 from reviser.session.engine import Engine
 from reviser.session.replay import replay
@@ -20,7 +21,6 @@ from tests.tui.driving import QUICK, drive, editor, notes, run_to_the_end, toy_e
 from tests.tui.runs.test_revise import review_in, revise, shown_run
 from tests.tui.test_editing import answer
 from tui.app import EditorApp
-from tui.document.draft import Selection
 
 KNOWN: Known = {
     "recieved": ("received", 0.9),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reviser.editor.edited_text import EditedText, Selection
+from reviser.editor.review import Review
 from tests.reviser.core.test_hunks import changes_between, mixed, states
-from tui.document.draft import EditedText, Selection
-from tui.runs.review import Review
 
 
 def review_of(found: list[str], before: str = "", behind: str = "") -> tuple[EditedText, Review | None]:

@@ -9,13 +9,13 @@ import pytest
 from textual.pilot import Pilot
 
 from reviser.core.trajectory import load_trajectories
+from reviser.editor.edited_text import Selection
+from reviser.editor.review import Review
 from reviser.session.replay import replay
 from tests.toys import ToyTokenizer
 from tests.tui.driving import QUICK, Corrector, drive, editor, notes, revising_engine, run_to_the_end, until
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
-from tui.document.draft import Selection
-from tui.runs.review import Review
 from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.runs.tree import walk

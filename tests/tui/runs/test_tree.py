@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
+from reviser.editor.edited_text import Selection
 from reviser.session.engine import Engine
 from reviser.session.replay import replay
 from reviser.session.session import Session
@@ -23,7 +24,6 @@ from tests.toys import ToyTokenizer
 from tests.tui.driving import QUICK, drive, editor, notes, run_to_the_end, toy_engine, until
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
-from tui.document.draft import Selection
 from tui.runs.run import DraftRun
 from tui.runs.statistics import Statistics
 from tui.runs.tree import Node, walk
@@ -615,7 +615,7 @@ def test_it_quits_in_every_state(tmp_path: Path, state: str) -> None:
 
 
 def test_authors_know_who_wrote_what() -> None:
-    from tui.document.draft import EditedText
+    from reviser.editor.edited_text import EditedText
     from tui.runs.tree import TakenAction
 
     draft = EditedText("ab")
@@ -624,16 +624,16 @@ def test_authors_know_who_wrote_what() -> None:
     for edit in (Edit(0, "", "XY"), Edit(1, "", "z"), Edit(0, "X", "")):
         run.add_recorded(run.tip.after((edit,), edit.start + len(edit.new), taken))
     run.scrub(2, 0.0)
-    assert [node.depth if node else None for node in run.authors] == [1, 2, 1]
+    assert [node.depth for node in run.authors.written] == [1, 2, 1]
     run.scrub(3, 0.0)
-    assert [node.depth if node else None for node in run.authors] == [2, 1]
+    assert [node.depth for node in run.authors.written] == [2, 1]
     assert draft.text == "azYb"
     run.scrub(0, 0.0)
-    assert (draft.text, run.authors) == ("ab", [])
+    assert (draft.text, run.authors.written) == ("ab", [])
 
 
 def test_words_alike_are_told_apart() -> None:
-    from tui.document.draft import EditedText
+    from reviser.editor.edited_text import EditedText
     from tui.runs.tree import TakenAction
 
     draft = EditedText("the stars")
@@ -642,9 +642,9 @@ def test_words_alike_are_told_apart() -> None:
     for edit in (Edit(3, "", " sense"), Edit(9, "", " sense"), Edit(3, " sense", "")):
         run.add_recorded(run.tip.after((edit,), edit.start + len(edit.new), taken))
     run.step(0.0)
-    assert [node is run.current for node in run.authors] == [False] * 3 + [True] * 6 + [False] * 6
+    assert list(run.authors.between(0, 15)) == [(3, 9, run.current)]
     run.step(0.0)
-    assert [node is run.current for node in run.authors] == [False] * 9 + [True] * 6 + [False] * 6
+    assert list(run.authors.between(0, 21)) == [(3, 9, run.current.parent), (9, 15, run.current)]
     run.step(0.0)
     assert [(gone.at, gone.text) for gone in run.erased] == [(3, " sense")]
-    assert [node is run.path[2] for node in run.authors] == [False] * 3 + [True] * 6 + [False] * 6
+    assert list(run.authors.between(0, 15)) == [(3, 9, run.path[2])]

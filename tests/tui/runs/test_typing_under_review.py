@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from reviser.editor.edited_text import Selection
 from tests.tui.driving import drive, until
 from tests.tui.runs.test_revise import BETTER, CHANGES, TEXT, corrected, review_in, revise, shown_run
 from tui.app import EditorApp
-from tui.document.draft import Selection
 
 WHOLE = Selection(0, len(TEXT))
 ALL_OPEN = [True, True, True, True]

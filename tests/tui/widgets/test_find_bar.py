@@ -8,9 +8,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
+from reviser.editor.edited_text import Selection
 from tests.tui.driving import drive, editor, notes, strike, until
 from tui.app import EditorApp
-from tui.document.draft import Selection
 from tui.document.searching import TextSearch
 
 ENDLESS = "(a|aa)+$"

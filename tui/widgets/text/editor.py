@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
+from reviser.editor.edited_text import EditedText, Kind, Selection
 from tui.commands import TEXT_COMMANDS
 from tui.document.disk import plain_newlines
-from tui.document.draft import EditedText, Kind, Selection
 from tui.sheet import Sheet
 from tui.widgets.key_order import CommandsInProgress
 from tui.widgets.keyboard import written_by

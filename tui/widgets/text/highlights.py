@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from rich.style import Style
 
-from tui.runs.review import Review
+from reviser.editor.review import Review
 from tui.runs.run import FADE_SECONDS, TRAIL_SECONDS, DraftRun, Trail
 from tui.sheet import Sheet
 from tui.widgets.text.ghost_text import Ghost, GhostBuffer, shown_as
@@ -116,13 +116,9 @@ def run_highlights(run: DraftRun, styles: TextStyles, now: float, start: int, en
     """The highlights of the region, fresh insertions, recent moves, and the model's cursor."""
     region = run.region
     highlights: list[Highlight] = [(region.start, region.end, styles.region)]
-    offset = max(start, region.start)
-    shown = run.authors[offset - region.start : max(end - region.start, 0)]
-    for author, letters in groupby(shown):
-        reach = offset + sum(1 for _ in letters)
-        if author is not None and now - author.shown_at < FADE_SECONDS:
-            highlights.append((offset, reach, styles.fades[fade_step(now - author.shown_at)]))
-        offset = reach
+    for first, last, author in run.authors.between(max(start - region.start, 0), max(end - region.start, 0)):
+        if (age := now - author.shown_at) < FADE_SECONDS:
+            highlights.append((region.start + first, region.start + last, styles.fades[fade_step(age)]))
     for trail in run.trails[-_TRAILS:]:
         highlights += _trail_highlights(run, styles, trail, now)
     cursor = region.start + run.current.cursor

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 
 from reviser.core.buffer import Buffer
-from tui.document.draft import Selection
+from reviser.editor.edited_text import Selection
 from tui.widgets.text.viewport import Viewport
 
 # The farthest distance, in characters, at which a word's end or a search result is looked for.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from reviser.core.edits import Edit
-from tui.document.draft import EditedText, Selection
+from reviser.editor.edited_text import EditedText, Selection
 
 PIECES = ["a", "word ", "\n", "\r\n", "é", "漢字", "👩‍💻", ""]
 texts = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)

@@ -19,7 +19,7 @@ from typing import Literal
 
 from reviser.core.buffer import Buffer
 from reviser.core.edits import Edit
-from tui.document.region import Patch, Region
+from reviser.editor.region import Patch, Region
 
 Kind = Literal["typing", "erasing", "deleting", "other"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reviser.core.edits import Edit
-from tui.document.draft import EditedText
-from tui.document.region import Patch, Region
+from reviser.editor.edited_text import EditedText
+from reviser.editor.region import Patch, Region
 
 
 @dataclass(eq=False)
