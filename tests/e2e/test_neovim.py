@@ -250,7 +250,7 @@ def test_undo_after_a_run_that_was_stopped_while_the_model_loads(model: Path, tm
     assert NEOVIM
     with neovim(NEOVIM, tmp_path, draft, settings) as editor:
         editor.keys("ggOMine.<Esc>:Reviser continue<CR>:Reviser stop<CR>")
-        editor.wait(lambda: editor.lua("#vim.api.nvim_buf_get_keymap(0, 'n')") == 1)
+        editor.wait(lambda: editor.lua("vim.fn.maparg('u', 'n', false, true).desc") == "Reviser: undo")
         editor.keys("u")
         editor.wait(lambda: "the run wrote nothing" in messages(editor))
         assert editor.text == "Mine.\n" + TEXT
