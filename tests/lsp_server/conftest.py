@@ -9,7 +9,7 @@ import pytest
 
 from reviser.model.layout import Quantisation
 from tests.lsp_server.models import save_tiny_model
-from tests.lsp_server.toy_editor import ToyEditor, toy_editor
+from tests.lsp_server.toy_editor import IMPATIENT, ToyEditor, toy_editor
 
 
 @pytest.fixture(scope="session")
@@ -52,8 +52,7 @@ def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def impatient_editor(lasting_editor: ToyEditor, model: Path) -> Iterator[ToyEditor]:
     """One whose server does not wait long for edits that do not come back as changes."""
-    first = "from lsp_server.runs import live_runs; live_runs._ECHO_PATIENCE = 0.3"
-    with toy_editor(model, {"sharedEngine": True}, first=first) as editor:
+    with toy_editor(model, {"sharedEngine": True}, first=IMPATIENT) as editor:
         yield editor
 
 

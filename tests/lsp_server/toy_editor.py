@@ -22,6 +22,8 @@ URI = "file:///home/ann/draft.txt"
 PATIENCE = 60.0
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+# Code for a server that does not wait long for the change that an edit has to cause.
+IMPATIENT = "from lsp_server.runs import live_runs; live_runs._ECHO_PATIENCE = 0.3"
 CAPABILITIES: dict[str, Any] = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
     "window": {"workDoneProgress": True},

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.lsp_server.toy_editor import URI, Refused, ToyEditor, toy_editor
+from tests.lsp_server.toy_editor import IMPATIENT, URI, Refused, ToyEditor, toy_editor
 
 DRAFT = (
     "Title 😀\r\n\r\nIt was a quiet day, and the rain fell on the mat.\r\n"
@@ -30,7 +30,7 @@ def lasting_reviser(reviser_model: Path) -> Iterator[ToyEditor]:
 @pytest.fixture(scope="module")
 def impatient_reviser(reviser_model: Path) -> Iterator[ToyEditor]:
     """One whose server does not wait long for edits that do not come back as changes."""
-    with toy_editor(reviser_model, impatient=True) as editor:
+    with toy_editor(reviser_model, first=IMPATIENT) as editor:
         yield editor
 
 
