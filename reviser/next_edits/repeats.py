@@ -165,7 +165,9 @@ def _places(text: str, pattern: _SearchPattern) -> Iterator[tuple[Edit, RepeatWa
 
 
 def _is_there(text: str, change: Edit) -> bool:
-    """Whether the text that a change would insert is already there."""
+    """Whether the text that a change would insert is already there; capitals may be all that it changes."""
+    if change.new.casefold() == change.old.casefold():
+        return False
     at = change.new.casefold().find(change.old.casefold())
     if at < 0:
         return False

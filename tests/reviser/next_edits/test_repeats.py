@@ -24,6 +24,11 @@ def test_repeats_are_whole_words_with_the_capitals_of_their_place() -> None:
     assert found(text, "user", "customer") == [("user", "customer"), ("User", "Customer"), ("USER", "CUSTOMER")]
 
 
+def test_capitals_are_changed_where_they_were_the_same() -> None:
+    text = "On |, Github and GitHub. The address is github, a GITHUB."
+    assert found(text, "Github", "GitHub") == [("Github", "GitHub")]
+
+
 def test_nouns_are_repeated_in_their_other_number() -> None:
     text = "A |. The users write, users' names, the User's name."
     assert found(text, "user", "customer") == [("users", "customers"), ("users", "customers"), ("User", "Customer")]
