@@ -158,7 +158,9 @@ class WorkerClient:
         if self._loading is not None:
             self._loading[1].cancel()
             self._loading = None
-        connection, self._connection = self._connection, None
+        # A process that is being started now would outlive the loop that waits for its end.
+        async with self._connecting:
+            connection, self._connection = self._connection, None
         if connection is None:
             return
         logger.info("the model is unloaded")
@@ -169,6 +171,7 @@ class WorkerClient:
                 await asyncio.wait_for(connection.process.wait(), _FAREWELL)
             except TimeoutError:
                 connection.process.kill()
+                await connection.process.wait()
 
     async def _connect(self) -> Connection:
         async with self._connecting:
