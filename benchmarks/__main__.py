@@ -11,6 +11,7 @@ COMMANDS = {
     "run": ("command", "models continue prompts, and all that they write is measured"),
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "everyday": ("everyday.command", "everyday openings: a critic, and broken joins"),
+    "findings": ("findings.reading", "judged findings in documentation, as tables"),
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "infill": ("measures.infill", "how well gaps are filled"),
     "judgement": ("next_edits.fitting", "how likely a possible next edit is made"),

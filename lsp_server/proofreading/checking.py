@@ -217,6 +217,7 @@ class Checking:
             accepted=tuple(sorted(words.accepted)),
             confidence=project.dial(settings.confidence),
             kinds=tuple(kind.value for kind in settings.kinds or sorted(project.kinds)),
+            rules=self._lists.rules(source_of(document)),
         )
 
     async def read_now(self, document: EditorDocument, start: int, end: int) -> list[Suggestion]:

@@ -285,6 +285,7 @@ class LiveRuns:
             confidence=self._lists.settings(source).dial(settings.diagnostics.confidence),
             words=tuple(sorted(words.terms)),
             accepted=tuple(sorted(words.accepted)),
+            rules=self._lists.rules(source) if revises else (),
             name=name,
             ignored=tuple(map(tuple, ignored)) if revises else (),
         )

@@ -15,6 +15,7 @@ from reviser.core.edits import Edit
 if TYPE_CHECKING:
     from reviser.editor.reader import EditorReader
     from reviser.next_edits.following import EditedDocument, EditFollower
+    from reviser.proofreading.rules.own import RuleText
     from reviser.proofreading.suggestion import Suggestion
     from reviser.session.engine import Engine
 
@@ -30,7 +31,7 @@ def read(task: ReadingTask, reader: EditorReader, send: Callable[[Event], None],
     from reviser.prose import Format
 
     _give_way()
-    draft = Draft(task.text, Format(task.format), Words(task.words, task.accepted))
+    draft = Draft(task.text, Format(task.format), Words(task.words, task.accepted), rules=_rules(task))
     kinds = [Kind(kind) for kind in task.kinds]
     ending = "stop"
     try:
@@ -42,6 +43,13 @@ def read(task: ReadingTask, reader: EditorReader, send: Callable[[Event], None],
     send(Event(task.id, "done", ending=ending))
 
 
+def _rules(task: ReadingTask | WritingTask) -> tuple[RuleText, ...]:
+    """The project's own rules that a task brings along."""
+    from reviser.proofreading.rules.own import RuleText
+
+    return tuple(RuleText(*one) for one in task.rules)
+
+
 def revise(task: WritingTask, reader: EditorReader, send: Callable[[Event], None], waits: Callable[[], bool]) -> None:
     """Proofread a part of a text, and send the edits of each passage one by one."""
     from reviser.editor.reader import Cancelled
@@ -50,7 +58,9 @@ def revise(task: WritingTask, reader: EditorReader, send: Callable[[Event], None
     from reviser.proofreading.project.words import Words
     from reviser.prose import Format, Span
 
-    draft = Draft(task.text, Format(task.format), Words(task.words, task.accepted), Span(task.start, task.end))
+    draft = Draft(
+        task.text, Format(task.format), Words(task.words, task.accepted), Span(task.start, task.end), _rules(task)
+    )
     ignored = {IgnoredPlace(*one) for one in task.ignored}
     before = evaluated_by(reader.engine)
     ending = "stop"

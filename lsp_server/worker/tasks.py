@@ -55,6 +55,7 @@ class WritingTask:
     confidence: float = 0.0
     words: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
+    rules: tuple[tuple[str, str], ...] = ()
     name: str = ""
     ignored: tuple[tuple[str, ...], ...] = ()
 
@@ -74,6 +75,7 @@ class ReadingTask:
     accepted: tuple[str, ...]
     confidence: float
     kinds: tuple[str, ...]
+    rules: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -216,11 +218,12 @@ def decode_order(line: bytes) -> Order | int:
     if "write" in message:
         fields = message["write"]
         lists = {name: tuple(fields[name]) for name in ("words", "accepted")}
-        lists["ignored"] = tuple(map(tuple, fields["ignored"]))
+        lists |= {name: tuple(map(tuple, fields[name])) for name in ("ignored", "rules")}
         return WritingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "read" in message:
         fields = message["read"]
         lists = {name: tuple(fields[name]) for name in ("words", "accepted", "kinds")}
+        lists["rules"] = tuple(map(tuple, fields["rules"]))
         return ReadingTask(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "suggest" in message:
         fields = message["suggest"]

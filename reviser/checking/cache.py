@@ -21,7 +21,7 @@ from reviser.core.edits import Edit
 from reviser.core.files import home_folder
 from reviser.proofreading.document import Draft
 from reviser.proofreading.request import Request
-from reviser.proofreading.suggestion import Kind, Suggestion
+from reviser.proofreading.suggestion import Kind, Level, Suggestion
 
 MOST_BYTES: Final = 64 << 20
 """The largest size of the cache, in bytes; entries unused for longest are deleted first."""
@@ -154,7 +154,8 @@ def _size(base: sqlite3.Connection) -> int:
 
 def _encoded(result: Result) -> str:
     changes = [
-        [one.start, one.old, one.new, one.confidence, one.kind.value, one.reason, one.rule] for one in result.changes
+        [one.start, one.old, one.new, one.confidence, one.kind.value, one.reason, one.rule, one.level.value]
+        for one in result.changes
     ]
     return json.dumps([result.sentences, changes, sorted(result.used)])
 
@@ -163,8 +164,8 @@ def _decoded(value: str, text: str) -> Result | None:
     try:
         sentences, rows, used = json.loads(value)
         changes = tuple(
-            Suggestion(Edit(start, old, new), Kind(kind), confidence, str(reason), rule=str(rule))
-            for start, old, new, confidence, kind, reason, rule in rows
+            Suggestion(Edit(start, old, new), Kind(kind), confidence, str(reason), rule=str(rule), level=Level(level))
+            for start, old, new, confidence, kind, reason, rule, level in rows
         )
         result = Result(changes, int(sentences), frozenset(map(int, used)))
         fits = all(text[one.start : one.end] == one.old for one in changes)
@@ -186,7 +187,8 @@ class Keys:
     def key(self, draft: Draft) -> str:
         digest = hashlib.blake2b(self._head, digest_size=24)
         words = draft.words.within(draft.text)
-        for part in (draft.format, *sorted(words.terms), "", *sorted(words.accepted), "", draft.text):
+        rules = (one.text for one in draft.rules)
+        for part in (draft.format, *sorted(words.terms), "", *sorted(words.accepted), "", *rules, "", draft.text):
             data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "little") + data)
         return digest.hexdigest()

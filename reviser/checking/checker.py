@@ -34,7 +34,8 @@ class Checker:
         try:
             document = DocumentFile.read(path, self.encoding)
             format = self.request.format_of(name, document.text)
-            return Source(name, document, Draft(document.text, format, self.request.words(name)))
+            draft = Draft(document.text, format, self.request.words(name), rules=self.request.rules(name))
+            return Source(name, document, draft)
         except ReviserError as error:
             return Failed(name, error)
 

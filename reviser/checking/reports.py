@@ -106,5 +106,6 @@ def _finding(finding: Finding) -> dict[str, object]:
         "new": change.new,
         "confidence": round(change.confidence, 4),
         "rule": change.rule,
+        "level": change.level.value,
         "why": explained(finding),
     }

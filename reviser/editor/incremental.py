@@ -22,6 +22,7 @@ from reviser.proofreading.pipeline import unheard
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import Tell
+from reviser.proofreading.rules.own import RuleText
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.gathering import terms_of
 from reviser.proofreading.spelling.terms import Terms
@@ -58,6 +59,7 @@ class _Key(NamedTuple):
     text: str
     format: str
     kept: frozenset[str]
+    rules: tuple[RuleText, ...] = ()
 
 
 class IncrementalChecker:
@@ -94,6 +96,7 @@ class IncrementalChecker:
                 source if piece.alone else f"{start} {end} {text}",
                 draft.format,
                 frozenset(source[first:last] for first, last in terms.spans(source)),
+                draft.rules,
             )
             if (found := self._recall(key)) is None:
                 waiting.append((piece, key))
@@ -136,7 +139,7 @@ class IncrementalChecker:
         start, end = piece.span
         words = draft.words | Words(terms.names, terms.told)
         if piece.alone:
-            source = Draft(draft.text[start:end], draft.format, words)
+            source = Draft(draft.text[start:end], draft.format, words, rules=draft.rules)
             return tuple(_each_safe(source, self._proofread(source, tell).changes))
         whole = replace(draft, words=words, within=piece.span)
         found = _each_safe(whole, self._proofread(whole, tell).changes)

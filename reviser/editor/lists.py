@@ -9,9 +9,11 @@ from typing import Literal, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.proofreading.project.ignoring import IgnoredPlace, ignore, list_for, read_ignored
+from reviser.proofreading.project.rules import rules_for
 from reviser.proofreading.project.settings import ProjectSettings, files_of_settings, settings_for
 from reviser.proofreading.project.vocabulary import vocabulary_of
 from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_file, project_folder, user_file
+from reviser.proofreading.rules.own import RuleText
 from reviser.proofreading.suggestion import WORD, Suggestion
 
 Owner = Literal["project", "user"]
@@ -66,6 +68,14 @@ class Lists:
         except (ReviserError, OSError) as error:
             self._report(str(error))
             return Words()
+
+    def rules(self, source: TextSource) -> tuple[RuleText, ...]:
+        """The project's own rules for a document; errors in them are reported."""
+        try:
+            return rules_for(source.file, self.settings(source).presets) if source.file else ()
+        except (ReviserError, OSError) as error:
+            self._report(str(error))
+            return ()
 
     def add_word(self, source: TextSource, word: str, owner: Owner) -> Path:
         """Add a word to the user's or the project's list; returns the path of the list."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from reviser.core.edits import Edit, apply_edits
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.project.words import Words
+from reviser.proofreading.rules.own import RuleText
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.foreign import foreign_in
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
@@ -23,12 +24,13 @@ _FIRST_OF_WORD = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True)
 class Draft:
-    """A text to proofread: its format, the words that must stay, and the range to look at."""
+    """A text to proofread: its format, the words that must stay, the range to look at, and the project's own rules."""
 
     text: str
     format: Format = Format.PLAIN
     words: Words = field(default_factory=Words)
     within: Span | None = None
+    rules: tuple[RuleText, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ class Proofreader:
     ) -> int:
         """Run the stage of unknown words; returns the number of sentences with such words."""
         # What a rule says of several words, "many informations", is better than what the speller says of one.
-        elsewhere: Corrected = corrected_by_rules if self._phrases else lambda paragraph: ()
+        elsewhere: Corrected = corrected_by_rules if self._phrases else lambda document, paragraph: ()
         for document, guard in work:
             for sentence, plain in plain_misspellings(document, speller, guard.terms, elsewhere):
                 guard.admit(sentence, plain)

@@ -10,10 +10,12 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM, input_name
 from reviser.proofreading.document import Draft, safe_selection
 from reviser.proofreading.project.ignoring import IgnoredPlace, list_for, read_ignored
+from reviser.proofreading.project.rules import rules_for
 from reviser.proofreading.project.settings import ProjectSettings, kinds_named
 from reviser.proofreading.project.vocabulary import vocabulary_of
 from reviser.proofreading.project.word_lists import unreported
 from reviser.proofreading.project.words import Words, project_file, user_file
+from reviser.proofreading.rules.own import RuleText
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format, format_of, format_of_language
 
@@ -27,6 +29,7 @@ class Request:
     format: str | None = None
     ignore: tuple[Path, ...] = ()
     terms: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
     report: Callable[[str], object] = unreported
     """Called with a sentence for each list of words that cannot be read."""
 
@@ -50,7 +53,7 @@ class Request:
         if only is not None or without is not None:
             wanted = frozenset(Kind) if only is None else kinds_in(only)
             kinds = wanted - (frozenset() if without is None else kinds_in(without))
-        return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words, report)
+        return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words, settings.presets, report)
 
     def format_of(self, path: Path, text: str) -> Format:
         """The format of the text at `path`; raises `ReviserError` for one that holds no prose."""
@@ -78,6 +81,10 @@ class Request:
         kept = [one for one in found if IgnoredPlace.of(name, draft.text, one.start, one.old, one.new) not in ignored]
         # What is safe with the others need not be so without them.
         return tuple(found if len(kept) == len(found) else safe_selection(draft, kept))
+
+    def rules(self, path: Path) -> tuple[RuleText, ...]:
+        """The project's own rules for the text at `path`."""
+        return rules_for(path, self.presets)
 
     def words(self, path: Path) -> Words:
         """The words that must stay in the text at `path`, and those that its project uses."""

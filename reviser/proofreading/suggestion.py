@@ -37,6 +37,14 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+class Level(StrEnum):
+    """How much a finding matters; by default it is a warning."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
 class Evidence(NamedTuple):
     """The inputs of a calibration besides the probability of an edit.
 
@@ -54,7 +62,7 @@ NO_EVIDENCE: Final = Evidence()
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """An edit of whole words that is offered; `reason` explains it if more than its kind is known, and `rule` is the
-    name of the rule that made it, if one did.
+    name of the rule that made it, if one did. `is_own` says that a project's own rule did, whose word counts.
 
     Places are in a paragraph's text for the suggestions of a stage, and in the document for the result.
     """
@@ -65,6 +73,8 @@ class Suggestion:
     reason: str = ""
     evidence: Evidence = NO_EVIDENCE
     rule: str = ""
+    level: Level = Level.WARNING
+    is_own: bool = False
 
     @property
     def names(self) -> frozenset[str]:

@@ -100,7 +100,9 @@ class MistakeReader:
             reading.read = 0, len(text)
             return
         reading.read = start, end = excerpt(text, reading.near, format, _AROUND)
-        given = Draft(whole_characters(text[start:end]), format, self._lists.words(source))
+        given = Draft(
+            whole_characters(text[start:end]), format, self._lists.words(source), rules=self._lists.rules(source)
+        )
         ignored = self._lists.ignored(source, text)
         project = self._lists.settings(source)
 

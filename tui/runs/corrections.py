@@ -89,7 +89,7 @@ class CorrectionSteps(StepProducer):
         low, high = min(low, start), max(high, end)
         words = self._lists.words(self._source)
         name, ignored = self._lists.places(self._source)
-        draft = Draft(text[low:high], format, words, Span(start - low, end - low))
+        draft = Draft(text[low:high], format, words, Span(start - low, end - low), self._lists.rules(self._source))
 
         self._made[0].seed = Seed(self._recorded, engine.tokenizer)
         node, growth = self._made[0], 0

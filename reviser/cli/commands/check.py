@@ -43,6 +43,7 @@ class CheckOptions(CorrectionOptions):
     ] = ()
     output_format: Annotated[OutputFormat, Option("how findings are printed")] = OutputFormat.TEXT
     explain: Annotated[bool, Option("print the reason below each finding")] = False
+    test_rules: Annotated[bool, Option("only test the project's own rules on their examples")] = False
     unused_comments: Annotated[bool, Option("also report comments that switch off nothing")] = False
     fix: Annotated[bool, Option("make the changes in the files themselves")] = False
     stdin_filename: Annotated[
@@ -89,6 +90,9 @@ def check(options: CheckOptions) -> None:
     )
     run.check_words(by_changes)
     settings = settings_for(run.names)
+    if options.test_rules:
+        typer.echo(tested_rules(run.names, settings))
+        return
     request, model = options.request(settings), options.model or settings.model
     folder = None if options.no_cache else options.cache_dir or cache_folder()
     checker = Checker(request, model, options.jobs, options.threads, folder, options.encoding)
@@ -97,6 +101,21 @@ def check(options: CheckOptions) -> None:
         found = _changed_among(found, run.paths, options.changed_since)
     if status := run.check(checker, found):
         raise typer.Exit(status)
+
+
+def tested_rules(paths: Sequence[Path], settings: ProjectSettings) -> str:
+    """The number of a project's own rules, after all of them were tested; raises `ReviserError` for one that
+    contradicts its examples."""
+    from reviser.proofreading.project.rules import rules_for
+    from reviser.proofreading.rules.english import own_rules
+    from reviser.proofreading.rules.examples import check_examples
+
+    files = {path / "any" if path.is_dir() else path for path in paths}
+    texts = tuple(dict.fromkeys(one for path in sorted(files) for one in rules_for(path, settings.presets)))
+    book = own_rules(texts)
+    check_examples(book, all_needed=False)
+    told = f"{counted(len(book.rules), 'rule')} and {counted(len(book.terms), 'term')} in {counted(len(texts), 'file')}"
+    return f"{told}: all examples hold"
 
 
 def _changed_among(found: Gathered, paths: Sequence[Path], since: str | None) -> Gathered:

@@ -221,7 +221,8 @@ class RevisionJob:
 
         path, text = document.path, document.text
         within = Span(*range_in(text, self.options.range))
-        return Draft(text, self.request.format_of(path, text), self.request.words(path), within)
+        request = self.request
+        return Draft(text, request.format_of(path, text), request.words(path), within, request.rules(path))
 
     def _take(self, document: DocumentFile, reader: Proofreader, engine: Engine) -> None:
         """Proofread a document, and write out the result."""

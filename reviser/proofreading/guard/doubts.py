@@ -53,6 +53,7 @@ def is_doubtful(
     text, end = paragraph.text, start + len(old)
     return (
         _makes_sentence(kind, paragraph)
+        or _writes_out(kind, old, paragraph)
         or _needs_no_change(kind, old, new, text, start)
         or _shortens(kind, old, new, text[:start])
         or _points_elsewhere(old, new, text[end:])
@@ -69,6 +70,16 @@ def _makes_sentence(kind: Kind, paragraph: Paragraph) -> bool:
     """Whether a grammatical correction is made in a heading or a cell, which have a grammar of their own."""
     fixed = (Kind.SPELLING, Kind.EXTRA_WORD, Kind.JOINED_OR_SPLIT)
     return paragraph.role in (Role.HEADING, Role.CELL) and kind not in fixed
+
+
+def _writes_out(kind: Kind, old: str, paragraph: Paragraph) -> bool:
+    """Whether a note, which may do without articles, gets one: "Returns path to file"."""
+    return (
+        kind is Kind.ARTICLE
+        and not old.strip()
+        and paragraph.role.fragment
+        and not paragraph.text.rstrip().endswith((".", "!", "?"))
+    )
 
 
 def _goes_on(old: str, new: str) -> bool:

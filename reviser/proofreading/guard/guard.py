@@ -10,15 +10,22 @@ from typing import Final
 
 from reviser.core.edits import Edit, apply_edits
 from reviser.proofreading.document import Document, Sentence
-from reviser.proofreading.guard.calibration import FOLLOWED, Calibration
+from reviser.proofreading.guard.calibration import FOLLOWED, Calibration, log_odds, logistic
 from reviser.proofreading.guard.usage import makes_one, usage_in
 from reviser.proofreading.guard.vetoes import Vetoes
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.gathering import terms_of
 from reviser.proofreading.spelling.slips import slip_confidence
 from reviser.proofreading.suggestion import Kind, Suggestion
-from reviser.prose import Paragraph
+from reviser.prose import Format, Paragraph
 
+MARKED_UP: Final = 0.45
+"""How much the log-odds of a change fall in documents with markup.
+
+Calibrations are fitted on texts of learners, who make a mistake in every second sentence. Documentation has one in
+hundreds of words, so that the same evidence says less.
+"""
+_AS_LEARNERS_WRITE: Final = frozenset((Format.PLAIN, Format.MAIL, Format.COMMIT))
 # Characters between words that agree with each other, at the most.
 _NEAR_VERB: Final = 24
 # Kinds of changes that may respell a name.
@@ -72,7 +79,10 @@ class Guard:
     def judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> list[Suggestion]:
         """Suggestions with their calibrated confidence, which depends on the others in the same sentence."""
         made = self._document.sureness_in(sentence.paragraph, sentence.span)
-        return self._calibration.judged(found, made)
+        judged = self._calibration.judged(found, made)
+        if self._calibration.is_raw or self._document.draft.format in _AS_LEARNERS_WRITE:
+            return judged
+        return [replace(one, confidence=logistic(log_odds(one.confidence) - MARKED_UP)) for one in judged]
 
     def admit_judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
         """Calibrate the model's suggestions for a sentence, and have the document accept the allowed ones."""
@@ -101,11 +111,19 @@ class Guard:
         if not new or not _LONE_WORD.fullmatch(old) or self._listed.knows(old):
             return suggestion
         before, behind = text[: suggestion.start], text[suggestion.end :]
-        return replace(suggestion, confidence=slip_confidence(suggestion.confidence, old, new, before, behind))
+        return replace(
+            suggestion,
+            confidence=slip_confidence(
+                suggestion.confidence, old, new, before, behind, in_note=paragraph.role.fragment
+            ),
+        )
 
     def _allowed(self, vetoes: Vetoes, paragraph: Paragraph, found: Sequence[Suggestion]) -> list[Suggestion]:
         return [
-            one for one in found if vetoes.objection(one, paragraph) is None and self._document.is_open(paragraph, one)
+            one
+            for one in found
+            if (_is_asked_for(one, vetoes) if one.is_own else vetoes.objection(one, paragraph) is None)
+            if self._document.is_open(paragraph, one)
         ]
 
     def _accept(self, sentence: Sentence, allowed: Sequence[Suggestion]) -> None:
@@ -125,6 +143,11 @@ class Guard:
             or (0 < first - end <= _NEAR_VERB and _agree(suggestion, change) is False)
             for first, last, change in self._document.made
         )
+
+
+def _is_asked_for(suggestion: Suggestion, vetoes: Vetoes) -> bool:
+    """Whether a suggestion by a project's own rule is made: the rule knows what it says, and needs no veto."""
+    return suggestion.kind in vetoes.kinds and suggestion.confidence >= vetoes.confidence
 
 
 def _with_reading(suggestion: Suggestion, reading: float | None) -> Suggestion:

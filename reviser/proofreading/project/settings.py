@@ -33,6 +33,7 @@ class ProjectSettings:
     words: tuple[str, ...] = ()
     ignore: tuple[Path, ...] = ()
     exclude: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
 
     def dial(self, wanted: float | None) -> float:
         """The required confidence: the user's choice, else the project's."""
@@ -159,6 +160,7 @@ _KEYS: Final[dict[str, tuple[str, Callable[[object], Any]]]] = {
     "words": ("words", _texts),
     "ignore": ("ignore", _texts),
     "exclude": ("exclude", _texts),
+    "presets": ("presets", _texts),
 }
 
 

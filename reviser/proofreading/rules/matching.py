@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from reviser.proofreading.language.speech import speech_in
 from reviser.proofreading.rules.classes import Classes
 from reviser.proofreading.rules.patterns import Conditions, Pattern, PatternReader, Rule
-from reviser.proofreading.suggestion import Kind
+from reviser.proofreading.suggestion import Kind, Level
 from reviser.prose import Paragraph, Span, sentences
 
 ROUNDS: Final = 4
@@ -54,6 +54,7 @@ class RuleMatch(NamedTuple):
     rules: tuple[str, ...]
     kind: Kind | None = None
     why: str = ""
+    level: Level = Level.WARNING
 
 
 def words_of(text: str, protected: Sequence[Span] = ()) -> list[Word]:
@@ -131,7 +132,10 @@ class Matcher:
         sure = min(one.confidence for one in every)
         names = tuple(dict.fromkeys(name for one in every for name in one.rules))
         why = " ".join(dict.fromkeys(one.why for one in every if one.why))
-        return [RuleMatch(*one, sure, names, every[0].kind, why) for one in _differences(text, after, places)]
+        return [
+            RuleMatch(*one, sure, names, every[0].kind, why, every[0].level)
+            for one in _differences(text, after, places)
+        ]
 
     def find_in(self, paragraph: Paragraph) -> list[tuple[Span, list[RuleMatch]]]:
         """The sentences of a paragraph with corrections by rules, which have places within the sentence."""
@@ -241,7 +245,7 @@ def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, 
 
 
 def _found(start: int, end: int, new: str, rule: Rule) -> RuleMatch:
-    return RuleMatch(start, end, new, rule.confidence, (rule.name,), rule.kind, rule.why)
+    return RuleMatch(start, end, new, rule.confidence, (rule.name,), rule.kind, rule.why, rule.level)
 
 
 def apply(text: str, found: Sequence[RuleMatch]) -> str:

@@ -12,10 +12,12 @@
 A line that starts with a space belongs to what stands above it: a rule has its ways there (`patterns` reads them),
 and properties, each with a colon. A line that starts with four spaces or more goes on with the line before. `class`
 names words for the rules and classes below it (`classes` reads their expressions); `verbs`, `plurals` and `doubling`
-say how forms of words are made (`forms`), and `<verbs>` are the irregular verbs.
+say how forms of words are made (`forms`), and `<verbs>` are the irregular verbs. `term GitHub: git hub, github` says
+how a term is spelled, and behind the colon how it is not; other capitals than its own are never right.
 
-Properties are `why`, `kind`, `confidence`, `speech` ("yes", or "no" for a rule that leaves speech alone), `unless`,
-`unless in clause`, `unless with`, `only with`, and as often as wanted `mends` and `leaves`.
+Properties are `why`, `kind`, `confidence`, `level` ("error", "warning" or "info"), `speech` ("yes", or "no" for a rule
+that leaves speech alone), `unless`, `unless in clause`, `unless with`, `only with`, and as often as wanted `mends` and
+`leaves`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from reviser.core.errors import ReviserError
 from reviser.proofreading.rules.classes import Classes, word_class
 from reviser.proofreading.rules.forms import FORMS, Forms
 from reviser.proofreading.rules.patterns import Rule
-from reviser.proofreading.suggestion import Kind
+from reviser.proofreading.suggestion import Kind, Level
 
 _GOES_ON: Final = "    "
 _CONDITIONS: Final = {
@@ -36,7 +38,7 @@ _CONDITIONS: Final = {
     "unless with": "unless_with",
     "only with": "only_with",
 }
-_PROPERTIES: Final = (*_CONDITIONS, "why", "kind", "confidence", "speech", "mends", "leaves")
+_PROPERTIES: Final = (*_CONDITIONS, "why", "kind", "confidence", "level", "speech", "mends", "leaves")
 
 
 class RuleBook:
@@ -45,6 +47,7 @@ class RuleBook:
     def __init__(self, classes: Classes, forms: Forms = FORMS) -> None:
         """An empty book with the classes and forms of another one, so that a user's rules can use them."""
         self.rules: list[Rule] = []
+        self.terms: dict[str, tuple[str, ...]] = {}
         self.classes = dict(classes)
         self.forms = forms
 
@@ -71,8 +74,11 @@ class RuleBook:
         """Add a word class, or word forms."""
         named, colon, words = head.partition(":")
         what, _, name = named.partition(" ")
+        if what == "term" and name.strip():
+            self.terms[name.strip()] = tuple(one.strip() for one in words.split(",") if one.strip())
+            return
         if not colon or what not in ("class", "verbs", "plurals", "doubling") or bool(name) is not (what == "class"):
-            raise ReviserError(f"“{head}” is no rule and no class")
+            raise ReviserError(f"“{head}” is no rule, no class and no term")
         if what == "class":
             if name in self.classes:
                 raise ReviserError(f"there are two classes <{name}>")
@@ -157,6 +163,11 @@ def _property(name: str, value: str) -> Mapping[str, Any]:
             return {"kind": Kind(value)}
         except ValueError:
             raise ReviserError(f"“{value}” is no kind of mistake: {', '.join(Kind)}") from None
+    if name == "level":
+        try:
+            return {"level": Level(value)}
+        except ValueError:
+            raise ReviserError(f"“{value}” is no level: {', '.join(Level)}") from None
     if name == "speech":
         if value not in ("yes", "no"):
             raise ReviserError(f"speech is “yes” or “no”, and not “{value}”")

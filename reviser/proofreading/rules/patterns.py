@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.proofreading.rules.classes import Classes, WordClass, class_named
-from reviser.proofreading.suggestion import Kind
+from reviser.proofreading.suggestion import Kind, Level
 
 SURE: Final = 0.95
 """The default confidence of a rule."""
@@ -51,6 +51,7 @@ class Rule:
     kind: Kind | None = None
     """The kind of the mistake; by default it follows from the words."""
     confidence: float = SURE
+    level: Level = Level.WARNING
     speech: bool = True
     unless: str = ""
     """Words that exclude the rule if one is anywhere before the mistake in its sentence; written as an element."""

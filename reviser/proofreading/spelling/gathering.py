@@ -10,7 +10,7 @@ from typing import Final
 from reviser.proofreading import english
 from reviser.proofreading.project.words import Words, bare_word, forms_of
 from reviser.proofreading.spelling.candidates import ONE_SLIP, candidates
-from reviser.proofreading.spelling.dictionary import LONGEST, Dictionary
+from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
 from reviser.proofreading.spelling.terms import Terms
 from reviser.prose import Format, Paragraph, Role, sentences
 
@@ -31,6 +31,7 @@ _KEY: Final = 3
 _HABIT_LETTERS: Final = 6
 _HABIT: Final = 0.85
 _COMMON_SIZE: Final = 50
+_MOST_COMMON: Final = 10
 # Words with a capital that say nothing about names.
 _COMMON = (
     english.ARTICLES
@@ -47,7 +48,7 @@ def terms_of(text: str, prose: Sequence[Paragraph], format: Format, words: Words
     if listed is None:
         return Terms(words, names)
     in_code = set[str]() if format in _WITHOUT_CODE else _code_words(text, prose)
-    told = {word for word in in_code if _is_unknown(word, listed)}
+    told = {word for word in in_code if _is_unknown(word, listed) and not _is_transposed(word, listed)}
     counts = Counter(
         word.lower()
         for paragraph in prose
@@ -61,13 +62,15 @@ def terms_of(text: str, prose: Sequence[Paragraph], format: Format, words: Words
     told |= {word for word in keys & counts.keys() if not _is_slip(word, listed)}
     used = in_code | {word for word in keys if word in text}
     cased = {word for word in used if not listed.knows(word) and listed.knows(word.capitalize())}
-    told |= {word for word, count in counts.items() if count >= REPEATED and not _is_habit(word, listed)}
+    repeated = {word for word, count in counts.items() if count >= REPEATED}
+    told |= {word for word in repeated if not (_is_habit(word, listed) or _is_transposed(word, listed))}
     return Terms(words, names, frozenset(told), frozenset(cased), _forms(prose, told | cased))
 
 
 def _is_unknown(word: str, listed: Dictionary) -> bool:
-    """Whether the list has a word neither in small letters nor with a capital."""
-    return not listed.knows(word) and not listed.knows(word.capitalize())
+    """Whether the list has a word neither in small letters nor with a capital, or only among its rarest."""
+    size = listed.size(word)
+    return (size is None or (size >= LARGEST and word.islower())) and not listed.is_name(word.capitalize())
 
 
 def _is_key(paragraph: Paragraph) -> bool:
@@ -79,7 +82,17 @@ def _is_key(paragraph: Paragraph) -> bool:
 
 def _is_slip(word: str, listed: Dictionary) -> bool:
     """Whether a word is one slip away from a common one: letters that changed places, or a letter doubled or not."""
-    return _is_near(word, listed, ONE_SLIP)
+    return _is_near(word, listed, ONE_SLIP) or _is_transposed(word, listed)
+
+
+def _is_transposed(word: str, listed: Dictionary) -> bool:
+    """Whether letters of a very common word changed places, as people type also in code: "teh", "recieve"."""
+    if not word.isascii() or len(word) > LONGEST:
+        return False
+    return any(
+        one.size <= _MOST_COMMON and one.distance <= ONE_SLIP and sorted(one.text) == sorted(word)
+        for one in candidates(word, listed)
+    )
 
 
 def _is_habit(word: str, listed: Dictionary) -> bool:

@@ -42,6 +42,8 @@ _BEHIND_NAME = re.compile(
     r"\s*(?:[.,;:)]|\Z|(?:and|or|is|was|has|can|does|for|to|from|in|on|with|library|package|module|framework|plugin|tool"
     r"|server|client|issues?|project|app|command|repo|extension|files?|format)\b)|-[a-z]"
 )
+# What is said of names alone.
+_CALLED = re.compile(r"\s+(?:library|package|module|framework|plugin|crate|gem)\b")
 # At the start of a sentence: a name of two words, or a subject in the singular without an article.
 _OPENS = re.compile(r"(?:\A|[.!?:]\s|\n)\s*[\"'“‘(*_]*\Z")
 _BEHIND_SUBJECT = re.compile(r"\s+(?:[A-Z]|(?:is|was|has|had|can|does|will|wrote|gave|[a-z]{2,}(?<!s)s)\b)")
@@ -53,8 +55,11 @@ _NEAR: Final = 24
 _SUREST: Final = 1e-4
 
 
-def slip_confidence(confidence: float, old: str, new: str, before: str, behind: str) -> float:
-    """The confidence that `old`, an unknown word between two texts, is a slip for `new`: at most the one given."""
+def slip_confidence(confidence: float, old: str, new: str, before: str, behind: str, *, in_note: bool = False) -> float:
+    """The confidence that `old`, an unknown word between two texts, is a slip for `new`: at most the one given.
+
+    A note, such as an item of a list, may begin with the name of what it is about, in small letters.
+    """
     sure = min(max(confidence, _SUREST), 1 - _SUREST)
     word, meant = old.casefold(), new.casefold()
     row = (
@@ -62,7 +67,7 @@ def slip_confidence(confidence: float, old: str, new: str, before: str, behind: 
         math.log(sure / (1 - sure)),
         math.log(len(word)),
         distance_of(word, meant) / len(word),
-        float(stands_as_name(old, before, behind)),
+        float(stands_as_name(old, before, behind) or (in_note and old.islower() and not before.strip())),
         float(bool(_ENDING.search(word))),
         float(word[:1] != meant[:1]),
     )
@@ -71,8 +76,8 @@ def slip_confidence(confidence: float, old: str, new: str, before: str, behind: 
 
 
 def stands_as_name(word: str, before: str, behind: str) -> bool:
-    """Whether a word between two texts stands like a name: without an article where a noun has one."""
+    """Whether a word between two texts stands like a name: before "library", or without an article that a noun has."""
     before, behind = before[-_NEAR:], behind[:_NEAR]
     if word[:1].isupper() and _OPENS.search(before):
         return bool(_BEHIND_SUBJECT.match(behind))
-    return bool(_BEFORE_NAME.search(before) and _BEHIND_NAME.match(behind))
+    return bool(_CALLED.match(behind) or (_BEFORE_NAME.search(before) and _BEHIND_NAME.match(behind)))

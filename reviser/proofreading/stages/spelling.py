@@ -30,7 +30,7 @@ class MisspeltSentence(NamedTuple):
     seems_right: bool
 
 
-Corrected = Callable[[Paragraph], Sequence[Span]]
+Corrected = Callable[[Document, Paragraph], Sequence[Span]]
 """The ranges of a paragraph that another stage corrects, whatever words they hold."""
 
 
@@ -105,7 +105,7 @@ def _unknown(
     plain = document.draft.format in (Format.PLAIN, Format.MAIL)
     for paragraph in document.inside():
         if unknown := speller.unknown(paragraph, terms, plain=plain):
-            spans = elsewhere(paragraph)
+            spans = elsewhere(document, paragraph)
             if left := [one for one in unknown if not any(a < one.end and one.start < b for a, b in spans)]:
                 yield paragraph, left
 

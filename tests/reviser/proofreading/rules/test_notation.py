@@ -11,8 +11,10 @@ import pytest
 from reviser.core.errors import ReviserError
 from reviser.proofreading.language.speech import speech_in
 from reviser.proofreading.rules.english import english, matcher, own_rules
+from reviser.proofreading.rules.examples import check_examples
 from reviser.proofreading.rules.matching import Matcher, apply
 from reviser.proofreading.rules.notation import RuleBook
+from reviser.proofreading.rules.own import RuleText
 from reviser.proofreading.rules.patterns import PatternReader
 from reviser.proofreading.suggestion import Kind
 
@@ -40,6 +42,13 @@ rule happy for
 """
 
 
+def checked(text: str, source: str) -> RuleBook:
+    """The rules in a text, which hold all their examples."""
+    rules = own_rules((RuleText(source, text),))
+    check_examples(rules)
+    return rules
+
+
 def book(*lines: str) -> RuleBook:
     found = RuleBook(english().classes, english().forms)
     found.read("\n".join(lines), "own.rules")
@@ -52,7 +61,7 @@ def corrected(text: str, *lines: str) -> str:
 
 
 def test_rules_of_somebody_else() -> None:
-    rules = own_rules(OWN, "own.rules")
+    rules = checked(OWN, "own.rules")
     first, second = rules.rules
     assert (first.name, first.ways) == ("a meal", ("take|takes|took [a] <meal> <end> ->",))
     assert (first.why, first.kind, first.confidence) == ("Meals have no article.", Kind.ARTICLE, 0.8)
@@ -143,7 +152,7 @@ def test_forms_by_rule() -> None:
             "own.rules, line 1: a rule has a name, and at least one way in which the mistake is made",
         ),
         ("\n  [cat] -> x", "own.rules, line 2: this belongs to no rule"),
-        ("rules r\n", "own.rules, line 1: “rules r” is no rule and no class"),
+        ("rules r\n", "own.rules, line 1: “rules r” is no rule, no class and no term"),
         ("class c: a\n  b", "own.rules, line 1: nothing belongs to “class c: a”"),
         ("class me: a", "own.rules, line 1: there are two classes <me>"),
         ("class c: ", "own.rules, line 1: it has no words"),
@@ -171,13 +180,13 @@ def test_forms_by_rule() -> None:
 )
 def test_what_cannot_be_read_is_said_in_a_sentence(text: str, said: str) -> None:
     with pytest.raises(ReviserError) as error:
-        own_rules(text, "own.rules")
+        checked(text, "own.rules")
     assert str(error.value) == said
 
 
 def test_a_kind_that_is_none_is_said_with_those_that_are() -> None:
     with pytest.raises(ReviserError, match=r"own\.rules, line 3: “taste” is no kind of mistake: spelling, agreement, "):
-        own_rules("rule r\n  [a] -> b\n  kind: taste", "own.rules")
+        checked("rule r\n  [a] -> b\n  kind: taste", "own.rules")
 
 
 def test_the_rules_are_in_packages() -> None:

@@ -53,6 +53,7 @@ def test_a_word_stands_like_a_name_without_an_article() -> None:
     assert stands_as_name("knex", "It works with ", " and others")
     assert stands_as_name("knex", "Install ", ".")
     assert not stands_as_name("knex", "It works with the ", " and others")
+    assert stands_as_name("knex", "It works with the ", " library")
     assert not stands_as_name("knex", "It works with ", " questions")
     assert stands_as_name("Knex", "It rains. ", " is small.")
     assert not stands_as_name("Becuse", "It rains. ", " it is late.")
@@ -67,3 +68,10 @@ def test_distances_are_those_of_candidates() -> None:
     assert distance_of("paris", "paris") == CAPITAL
     assert distance_of("alot", "a lot") < distance_of("doubledown", "double down")
     assert distance_of("naïf", "naif") == 1
+
+
+def test_notes_begin_with_names() -> None:
+    assert slip_confidence(0.95, "scistreer", "sister", "", " checking its code", in_note=True) < 0.5
+    assert slip_confidence(0.95, "becuse", "because", "It is so ", " it rains", in_note=True) > 0.8
+    # A capital may begin a sentence.
+    assert slip_confidence(0.95, "Becuse", "Because", "", " of that it rains", in_note=True) > 0.8

@@ -29,6 +29,8 @@ def terms(text: str, format: Format = Format.MARKDOWN, accepted: str = "") -> Te
         ("Only blorp and words.\n", Format.PLAIN, set()),
         # What others wrote is no code.
         ("I see.\n\n> You recieved it.\n", Format.MAIL, set()),
+        # Letters that changed places are slips in code too; the list's rarest words are terms.
+        ("Send `teh` mail, `inti`.\n", Format.MARKDOWN, {"inti"}),
         # Names of the list are no terms, whatever code does with their capitals.
         ("See `paris`.\n", Format.MARKDOWN, set()),
     ],
