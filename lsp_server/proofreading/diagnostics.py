@@ -14,10 +14,9 @@ from lsp_server.capabilities import Client
 from lsp_server.documents.document import Documents, EditorDocument
 from lsp_server.proofreading.checking import Checking
 from lsp_server.runs.editor import range_of
-from reviser.proofreading.suggestion import Suggestion, quoted
+from reviser.proofreading.suggestion import NEXT_EDIT, Suggestion, quoted
 
 SOURCE = "reviser"
-NEXT_EDIT = "next edit"
 # Editors draw hints faintly, if at all: these are matters of style more often than mistakes.
 _HINTS = frozenset({"punctuation", "case", "word order", "other"})
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s|(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
@@ -33,13 +32,14 @@ _REST = 4
 
 
 def diagnostic(document: EditorDocument, finding: Suggestion, *, related: bool) -> types.Diagnostic:
-    """A finding as editors know it; one with a reason is a next edit, and no mistake."""
-    hint = finding.reason or finding.kind in _HINTS
+    """A finding as editors know it; a next edit is no mistake, and says what it follows."""
+    follows = finding.rule == NEXT_EDIT
+    hint = follows or finding.kind in _HINTS
     return types.Diagnostic(
         range=range_of(document, *finding.shown(document.slice)),
-        message=f"{finding.reason}: {finding.says}" if finding.reason else f"{finding.says} ({finding.kind})",
+        message=f"{finding.reason}: {finding.says}" if follows else f"{finding.says} ({finding.kind})",
         severity=types.DiagnosticSeverity.Hint if hint else types.DiagnosticSeverity.Information,
-        code=NEXT_EDIT if finding.reason else finding.kind,
+        code=NEXT_EDIT if follows else finding.kind,
         source=SOURCE,
         related_information=_related(document, finding) if related else None,
         data={"old": finding.old, "new": finding.new, "kind": finding.kind, "confidence": round(finding.confidence, 4)},
@@ -62,7 +62,8 @@ def _related(document: EditorDocument, finding: Suggestion) -> list[types.Diagno
 
 
 def hover(document: EditorDocument, finding: Suggestion) -> types.Hover:
-    lines = [finding.says, f"kind: {finding.kind}", f"confidence: {round(100 * finding.confidence)} %"]
+    lines = [finding.says, *([finding.reason] if finding.reason else []), f"kind: {finding.kind}"]
+    lines.append(f"confidence: {round(100 * finding.confidence)} %")
     content = types.MarkupContent(types.MarkupKind.PlainText, "\n".join(lines))
     return types.Hover(content, range_of(document, *finding.shown(document.slice)))
 

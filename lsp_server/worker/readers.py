@@ -115,7 +115,7 @@ def _edited(task: FollowingTask) -> EditedDocument:
 
 
 def _found(changes: Iterable[Suggestion]) -> list[FoundChange]:
-    return [(one.start, one.old, one.new, one.confidence, one.kind.value, one.reason) for one in changes]
+    return [(one.start, one.old, one.new, one.confidence, one.kind.value, one.reason, one.rule) for one in changes]
 
 
 @cache

@@ -128,7 +128,7 @@ Order = WritingTask | ReadingTask | SuggestingTask | FollowingTask | LoadingTask
 
 
 # A finding in a text: its offset, the old text, the new text, the confidence, the kind, and the reason.
-FoundChange = tuple[int, str, str, float, str, str]
+FoundChange = tuple[int, str, str, float, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ class Event:
     def suggestions(self, low: int = 0) -> list[Suggestion]:
         """The changes that were found in a part of a document which begins at character `low`."""
         return [
-            Suggestion(Edit(low + start, old, new), Kind(kind), confidence, reason)
-            for start, old, new, confidence, kind, reason in self.changes
+            Suggestion(Edit(low + start, old, new), Kind(kind), confidence, reason, rule=rule)
+            for start, old, new, confidence, kind, reason, rule in self.changes
         ]
 
     @property

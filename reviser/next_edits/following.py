@@ -21,7 +21,7 @@ from reviser.next_edits.repeats import Repeat, RepeatWay, repeats
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.guard.calibration import log_odds
 from reviser.proofreading.spelling.dictionary import dictionary
-from reviser.proofreading.suggestion import Suggestion
+from reviser.proofreading.suggestion import NEXT_EDIT, Suggestion
 from reviser.prose import Format
 
 REFUSED: Final = 1.0
@@ -206,6 +206,7 @@ class EditFollower:
                 kind_of(change.old, change.new, text[: change.start], text[change.end :]),
                 one.confidence,
                 reason_of(one.candidate),
+                rule=NEXT_EDIT,
             )
             for one in wanted
             if one.change not in unsafe

@@ -7,17 +7,19 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reviser.core.edits import Edit, apply_edits
 from reviser.proofreading.changes import kind_of
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.rules.own import RuleText
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.foreign import foreign_in
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Span, paragraphs, safe_edits, same_structure, source_edits
 from reviser.prose.switches import switches_in
+
+if TYPE_CHECKING:
+    from reviser.proofreading.rules.own import RuleText
 
 _FIRST_OF_WORD = re.compile(r"[^\W_]")
 

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from reviser.core.edits import Edit, apply_edits
 from reviser.prose.switches import name_of
 
+NEXT_EDIT: Final = "next edit"
+"""The rule of suggestions that follow a person's edits."""
 WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 _LAST_WORD = re.compile(r"\w+(?:['’]\w+)*\W*\Z|\S+\s*\Z")
 _FIRST_WORD = re.compile(r"\s*\w+|\s*\S")

@@ -63,7 +63,11 @@ def terms_of(text: str, prose: Sequence[Paragraph], format: Format, words: Words
     used = in_code | {word for word in keys if word in text}
     cased = {word for word in used if not listed.knows(word) and listed.knows(word.capitalize())}
     repeated = {word for word, count in counts.items() if count >= REPEATED}
-    told |= {word for word in repeated if not (_is_habit(word, listed) or _is_transposed(word, listed))}
+    told |= {
+        word
+        for word in repeated
+        if not (_is_habit(word, listed) or _is_transposed(word, listed) or _is_plural(word, listed))
+    }
     return Terms(words, names, frozenset(told), frozenset(cased), _forms(prose, told | cased))
 
 
@@ -98,6 +102,11 @@ def _is_transposed(word: str, listed: Dictionary) -> bool:
 def _is_habit(word: str, listed: Dictionary) -> bool:
     """Whether a repeated word may be a common one that the author always misspells."""
     return len(word) >= _HABIT_LETTERS and _is_near(word, listed, _HABIT)
+
+
+def _is_plural(word: str, listed: Dictionary) -> bool:
+    """Whether a word looks like the plural of a listed one that may have none: "informations"."""
+    return word.endswith("s") and not word.endswith("ss") and not _is_unknown(word[:-1], listed)
 
 
 def _is_near(word: str, listed: Dictionary, furthest: float) -> bool:

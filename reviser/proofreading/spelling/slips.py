@@ -50,6 +50,9 @@ _BEHIND_SUBJECT = re.compile(r"\s+(?:[A-Z]|(?:is|was|has|had|can|does|will|wrote
 _ENDING = re.compile(
     r"(?:(?<![aious])s|ed|ing|ly|ions?|ment|ness|able|ible|ity|al|ous|ive|ful|er|or|ance|ence|ant|ent|ary|ize|ise|ate)\Z"
 )
+_ARTICLE_BEFORE = re.compile(r"\b(?:the|an?|this|that|my|your|his|her|its|our|their)\s+\Z", re.IGNORECASE)
+_ADJECTIVE = re.compile(r"[a-z]+(?:ed|ing|ous|ful|able|ible|ive|ical)")
+_NOUN_BEHIND = re.compile(r"\s+[a-z]+\b")
 # Characters beside a word that hold what tells a name.
 _NEAR: Final = 24
 _SUREST: Final = 1e-4
@@ -60,6 +63,9 @@ def slip_confidence(confidence: float, old: str, new: str, before: str, behind: 
 
     A note, such as an item of a list, may begin with the name of what it is about, in small letters.
     """
+    if _ADJECTIVE.fullmatch(old) and _ARTICLE_BEFORE.search(before[-_NEAR:]) and _NOUN_BEHIND.match(behind):
+        # An adjective between an article and a noun is no name.
+        return confidence
     sure = min(max(confidence, _SUREST), 1 - _SUREST)
     word, meant = old.casefold(), new.casefold()
     row = (

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from reviser.core.edits import Edit
 from reviser.proofreading.document import Document, Sentence
-from reviser.proofreading.rules.matching import RuleMatch
 from reviser.proofreading.stages.whole_words import from_word_to_word
 from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Paragraph, Span
+
+if TYPE_CHECKING:
+    from reviser.proofreading.rules.matching import RuleMatch
 
 
 def corrected_by_rules(document: Document, paragraph: Paragraph) -> list[Span]:

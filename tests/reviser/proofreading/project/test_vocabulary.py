@@ -113,12 +113,12 @@ def test_accepted_words_are_restricted_to_a_text() -> None:
 def test_check_leaves_the_words_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REVISER_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("REVISER_MODEL", raising=False)
-    text = "If you are going to add a new feature to knex, discuss it with othres first.\n"
+    text = "They speak of the reciever all day, and of othres too.\n"
     alone, project = tmp_path / "alone", tmp_path / "project"
     write(alone, **{"notes.txt": text})
-    write(project, **{"notes.txt": text, "package.json": '{"name": "knex"}', "cspell.json": "{"})
-    assert "knex" in reviser("check", alone, "--no-cache").stdout
+    write(project, **{"notes.txt": text, "package.json": '{"name": "reciever"}', "cspell.json": "{"})
+    assert "reciever" in reviser("check", alone, "--no-cache").stdout
     done = reviser("check", project, "--no-cache")
-    assert "knex" not in done.stdout
+    assert "reciever" not in done.stdout
     assert "othres → others" in done.stdout
     assert done.stderr.count("cspell.json are not read") == 1

@@ -75,3 +75,8 @@ def test_notes_begin_with_names() -> None:
     assert slip_confidence(0.95, "becuse", "because", "It is so ", " it rains", in_note=True) > 0.8
     # A capital may begin a sentence.
     assert slip_confidence(0.95, "Becuse", "Because", "", " of that it rains", in_note=True) > 0.8
+
+
+def test_an_adjective_between_an_article_and_a_noun_is_no_name() -> None:
+    assert weighed("The inclosed letter explains it.", "inclosed", "enclosed", 0.6) == 0.6
+    assert weighed("We like inclosed.", "inclosed", "enclosed", 0.6) < 0.5

@@ -50,6 +50,7 @@ def test_unknown_words_of_the_code_are_terms(text: str, format: Format, found: s
         ("# The begining\n\nIt is small.\n", set()),
         # So may be a habit.
         ("It is seperate. They are seperate.\n", set()),
+        ("We need informations. Many informations are old.\n", set()),
         ("It is a blorp.\n", set()),
     ],
 )
